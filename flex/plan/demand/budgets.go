@@ -222,7 +222,7 @@ func (all Budgets) Obstacle(s *scene.Scene, c *Claim) string {
 	for _, u := range all {
 		now := u.Measures()
 		for i, then := range u.with(s, request(c)).Measures() {
-			if then.Whole > then.Most+rounding {
+			if u.covers(s, c.Job) && then.Whole > then.Most+rounding {
 				return fmt.Sprintf("%sfor the limit of %s: %s of %.0f %s of %s are used or reserved; %s would take up to %s", memo.Waiting, u.Holder(),
 					now[i].text(now[i].Whole), then.Most, then.Unit, u.PeriodName(u.Per), what, then.text(then.Whole-now[i].Whole))
 			}

@@ -77,7 +77,7 @@ func (h *handout) leftMachines() (left []*scene.Node) {
 	ends := map[*scene.Node]bool{}
 	for _, d := range h.Doors() {
 		if stage, _ := StageOf(h.Scene, d); stage == DoorEnded || stage == DoorBroken || stage == DoorLate {
-			for _, m := range membersNamed(h.Scene, d.Nodes) {
+			for _, m := range h.NodesNamed(d.Nodes) {
 				ends[m] = len(m.Holders) == 0 || len(m.Holders) == 1 && m.Holders[0] == d.Taker
 			}
 		}

@@ -68,7 +68,7 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 // Survivors returns those nodes of the door that have machines from before the job lost others. It
 // returns none unless the nodeset has salvage.
 func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
-	for _, m := range membersNamed(s, d.Nodes) {
+	for _, m := range s.NodesNamed(d.Nodes) {
 		if d.Taker != nil && m.Set.Flex.Salvage && m.Power == scene.On && s.HasMachine(m.Name) && len(m.Machines) == 1 && m.Machines[0].Created.Before(d.At) {
 			names = append(names, m.Name)
 		}
@@ -79,7 +79,7 @@ func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
 // MayHaveSurvivors reports whether the door has survivors, or may have some that could not be read:
 // nodes that booted before the job lost others.
 func MayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
-	return len(Survivors(s, d)) > 0 || slices.ContainsFunc(membersNamed(s, d.Nodes), func(m *scene.Node) bool {
+	return len(Survivors(s, d)) > 0 || slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool {
 		return m.Set.Flex.Salvage && s.IsUnread(m) && m.Power == scene.On && m.BootTime.Before(d.At)
 	})
 }
@@ -87,7 +87,7 @@ func MayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
 // keptTooLong returns why the machines that a job keeps behind its door stop waiting for the
 // replacement; empty if they continue to wait.
 func keptTooLong(s *scene.Scene, d *scene.Door) string {
-	survivors := membersNamed(s, Survivors(s, d))
+	survivors := s.NodesNamed(Survivors(s, d))
 	if len(survivors) == 0 {
 		return ""
 	}

@@ -27,10 +27,7 @@ type Settled struct {
 func (w *Wanted) settleRequests() {
 	var short []scene.Live
 	for _, r := range w.LiveRequests() {
-		if slices.ContainsFunc(r.Request.Instances, func(name string) bool {
-			m := w.Node(name)
-			return m != nil && w.ClaimOf(m) != nil && isShort(r, w.ClaimOf(m))
-		}) {
+		if slices.ContainsFunc(w.NodesNamed(r.Request.Instances), func(m *scene.Node) bool { return w.ClaimOf(m) != nil && isShort(r, w.ClaimOf(m)) }) {
 			short = append(short, r)
 		} else {
 			w.Settled = append(w.Settled, Settled{r, w.misfit(r)})
@@ -210,8 +207,5 @@ func AnyPresent(s *scene.Scene, nodes []string) bool {
 
 // AnyDoubted reports whether an unreadable job may hold one of the nodes.
 func AnyDoubted(s *scene.Scene, nodes []string) bool {
-	return slices.ContainsFunc(nodes, func(name string) bool {
-		m := s.Node(name)
-		return m != nil && m.Doubted
-	})
+	return slices.ContainsFunc(s.NodesNamed(nodes), func(m *scene.Node) bool { return m.Doubted })
 }

@@ -107,7 +107,7 @@ func isQueued(s *scene.Scene, d *scene.Door) bool {
 // Withdrawn returns the nodes of the door that an admin has withdrawn while its job waits for them at
 // Google.
 func Withdrawn(s *scene.Scene, d *scene.Door) (names []string) {
-	for _, m := range membersNamed(s, d.Nodes) {
+	for _, m := range s.NodesNamed(d.Nodes) {
 		if m.IsWithdrawn() && isQueued(s, d) {
 			names = append(names, m.Name)
 		}
@@ -151,7 +151,7 @@ func areOthersUp(s *scene.Scene, d *scene.Door) bool {
 		if other.Job == nil || other.Job.HetID != d.Job.HetID {
 			continue
 		}
-		for _, m := range membersNamed(s, other.Nodes) {
+		for _, m := range s.NodesNamed(other.Nodes) {
 			if !m.State.IsUp() {
 				return false
 			}

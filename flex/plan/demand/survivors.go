@@ -35,7 +35,7 @@ func survivorsOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (l
 		j.Reservation != "" || !s.Seen.Requeues[j.ID] || s.Seen.Skew > scene.MaxSkew {
 		return nil
 	}
-	members := membersNamed(s, j.Nodes)
+	members := s.NodesNamed(j.Nodes)
 	if !slices.ContainsFunc(members, func(m *scene.Node) bool { return sets[m.Set] && m.Set.Flex.Salvage }) || !hasLost(s, j) {
 		return nil
 	}
@@ -79,15 +79,6 @@ func hasLost(s *scene.Scene, j *slurm.Job) (lost bool) {
 		}
 	}
 	return lost
-}
-
-func membersNamed(s *scene.Scene, names []string) (all []*scene.Node) {
-	for _, name := range names {
-		if m := s.Node(name); m != nil {
-			all = append(all, m)
-		}
-	}
-	return all
 }
 
 // join requests the claim's machines to match those of other nodes of its job: in the same zones,

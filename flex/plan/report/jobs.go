@@ -110,9 +110,8 @@ const beforeLimit = ", before its time limit"
 // announced any longer: the job's machines have no lease. Each of them must show, because one that a
 // list lacks may be the one that ends.
 func isWithdrawn(s *scene.Scene, j *slurm.Job) bool {
-	return memo.HasEnd(s.Seen.Told[j.ID]) && haveCome(s, j) && !slices.ContainsFunc(j.Nodes, func(name string) bool {
-		m := s.Node(name)
-		return m != nil && (m.Set.Flex.MaxRunDuration > 0 || s.IsUnread(m) || !s.HasMachine(name))
+	return memo.HasEnd(s.Seen.Told[j.ID]) && haveCome(s, j) && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
+		return m.Set.Flex.MaxRunDuration > 0 || s.IsUnread(m) || !s.HasMachine(m.Name)
 	})
 }
 
@@ -126,10 +125,7 @@ func isWarned(s *scene.Scene, j *slurm.Job) bool {
 // missesMachine reports whether the machine of one of the job's nodes is missing, but not certainly
 // lost.
 func missesMachine(s *scene.Scene, j *slurm.Job) bool {
-	return slices.ContainsFunc(j.Nodes, func(name string) bool {
-		m := s.Node(name)
-		return m != nil && !s.HasMachine(name) && !s.IsLost(m)
-	})
+	return slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool { return !s.HasMachine(m.Name) && !s.IsLost(m) })
 }
 
 // waitText describes how long the job waited for its machines, as the notice did during the wait.
@@ -171,10 +167,9 @@ func waitText(s *scene.Scene, j *slurm.Job) string {
 
 // haveCome reports whether each of the job's nodes has its machine and is up or powering up.
 func haveCome(s *scene.Scene, j *slurm.Job) bool {
-	return j.State != slurm.JobCompleting && !slices.ContainsFunc(j.Nodes, func(name string) bool {
-		m := s.Node(name)
-		stays, _ := s.Stays(name)
-		return m != nil && (!stays || m.Power != scene.Rising && m.Power != scene.On)
+	return j.State != slurm.JobCompleting && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
+		stays, _ := s.Stays(m.Name)
+		return !stays || m.Power != scene.Rising && m.Power != scene.On
 	})
 }
 
@@ -190,9 +185,8 @@ func Outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
 	case j.State == slurm.JobRunning && !j.Start.IsZero():
 		return j.Start.Add(j.Limit.Duration - config.CloseEnough).After(end)
 	}
-	return slices.ContainsFunc(j.Nodes, func(name string) bool {
-		m := s.Node(name)
-		return m != nil && m.Set.Flex.MaxRunDuration > 0 && j.Limit.Duration > min(m.Set.Flex.MaxRunDuration, mig.MaxDuration)
+	return slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
+		return m.Set.Flex.MaxRunDuration > 0 && j.Limit.Duration > min(m.Set.Flex.MaxRunDuration, mig.MaxDuration)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -28,9 +29,8 @@ func withdrawBlocked(w *demand.Wanted) {
 		if set == nil || r.Misfit != "" || !demand.OnlyWaits(w.Scene, &r.Live) {
 			continue
 		}
-		isUsed := slices.ContainsFunc(r.Request.Instances, func(name string) bool {
-			m := w.Node(name)
-			return m != nil && slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool { return j.State.AtWork() })
+		isUsed := slices.ContainsFunc(w.NodesNamed(r.Request.Instances), func(m *scene.Node) bool {
+			return slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool { return j.State.AtWork() })
 		})
 		if b := w.Blocked(set); b != nil && b.Cancels && !isUsed {
 			w.Withdraw(r.Request, b.String())

@@ -133,9 +133,9 @@ func takeable(s *scene.Scene, job *slurm.Job, forAll bool) []string {
 // unbooted returns the job's rising flex nodes without a machine of ours in Compute's lists.
 func unbooted(s *scene.Scene, job *slurm.Job) []string {
 	var names []string
-	for _, name := range job.Nodes {
-		if m := s.Node(name); m != nil && m.Power == scene.Rising && !s.HasMachine(name) && !s.MayShow(name) {
-			names = append(names, name)
+	for _, m := range s.NodesNamed(job.Nodes) {
+		if m.Power == scene.Rising && !s.HasMachine(m.Name) && !s.MayShow(m.Name) {
+			names = append(names, m.Name)
 		}
 	}
 	slices.Sort(names)
@@ -145,8 +145,8 @@ func unbooted(s *scene.Scene, job *slurm.Job) []string {
 // holdersOf returns the jobs that hold any of the nodes, without duplicates.
 func holdersOf(s *scene.Scene, nodes []string) []*slurm.Job {
 	var jobs []*slurm.Job
-	for _, name := range nodes {
-		jobs = s.Node(name).AddJobs(jobs)
+	for _, m := range s.NodesNamed(nodes) {
+		jobs = m.AddJobs(jobs)
 	}
 	return jobs
 }

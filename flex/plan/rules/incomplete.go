@@ -52,10 +52,8 @@ func noteIncomplete(w *demand.Wanted) {
 			continue
 		}
 		going[c.Job.ID] = true
-		for _, name := range c.Job.Nodes {
-			if m := w.Node(name); m != nil && !slices.Contains(others, name) {
-				left[m.Set] = true
-			}
+		for _, m := range w.NodesNamed(c.Job.Nodes) {
+			left[m.Set] = left[m.Set] || !slices.Contains(others, m.Name)
 		}
 	}
 }

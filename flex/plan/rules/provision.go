@@ -77,8 +77,8 @@ func hopesElsewhere(w *demand.Wanted, c *demand.Claim, at time.Time) bool {
 
 // claimBehind returns the claim of the door's nodes; nil if all of them have their machines.
 func claimBehind(w *demand.Wanted, d *scene.Door) *demand.Claim {
-	for _, name := range d.Nodes {
-		if m := w.Node(name); m != nil && w.ClaimOf(m) != nil {
+	for _, m := range w.NodesNamed(d.Nodes) {
+		if w.ClaimOf(m) != nil {
 			return w.ClaimOf(m)
 		}
 	}

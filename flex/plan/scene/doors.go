@@ -53,11 +53,9 @@ func (d *Door) Lost() bool {
 // down.
 func (s builder) addDoors() {
 	for _, h := range s.covers {
-		for _, name := range h.Nodes {
-			if m := s.Node(name); m != nil {
-				m.Cover = m.Cover || h.Over != memo.WarmCover
-				m.Busy, m.Cold = m.Busy || h.Over == memo.BusyCover, m.Cold || h.Over == memo.ColdCover
-			}
+		for _, m := range s.NodesNamed(h.Nodes) {
+			m.Cover = m.Cover || h.Over != memo.WarmCover
+			m.Busy, m.Cold = m.Busy || h.Over == memo.BusyCover, m.Cold || h.Over == memo.ColdCover
 		}
 	}
 	if len(s.doors) == 0 {
@@ -76,16 +74,16 @@ func (s builder) addDoors() {
 			d.Job = s.arrayOf(d.Address)
 		}
 		d.Doubted = d.Job == nil && unread
-		for _, name := range d.Nodes {
-			if m := s.Node(name); m != nil && d.Doubted {
-				m.Doubted = true
-			}
+		for _, m := range s.NodesNamed(d.Nodes) {
+			m.Doubted = m.Doubted || d.Doubted
 		}
 	}
 	s.addRivals()
 	for _, d := range s.doors {
 		if d.Changed {
-			s.keepChanged(d)
+			for _, m := range s.NodesNamed(d.Nodes) {
+				m.Changed = d
+			}
 			continue
 		}
 		if d.Job != nil && d.Job.IsTasks() && !d.Lost() {
@@ -98,9 +96,8 @@ func (s builder) addDoors() {
 		taker := *d.Job
 		taker.State, taker.Nodes, taker.Start, taker.Reservation = slurm.JobConfiguring, d.Nodes, d.At, ""
 		d.Taker = &taker
-		for _, name := range d.Nodes {
-			m := s.Node(name)
-			if m == nil || m.Door != nil || m.Owner() != nil { // a node that another job has got is none of the door's
+		for _, m := range s.NodesNamed(d.Nodes) {
+			if m.Door != nil || m.Owner() != nil { // a node that another job has got is none of the door's
 				continue
 			}
 			m.Door = d
@@ -118,8 +115,8 @@ func (s builder) addDoors() {
 
 // addDoor keeps the door's nodes from other jobs.
 func (s builder) addDoor(d *Door) {
-	for _, name := range d.Nodes {
-		if m := s.Node(name); m != nil && m.Door == nil {
+	for _, m := range s.NodesNamed(d.Nodes) {
+		if m.Door == nil {
 			m.Door = d
 		}
 	}
@@ -153,25 +150,13 @@ func (s builder) isChanged(d *Door) bool {
 	}))
 }
 
-// keepChanged notes on the door's nodes that they are kept for its changed job.
-func (s builder) keepChanged(d *Door) {
-	for _, name := range d.Nodes {
-		if m := s.Node(name); m != nil {
-			m.Changed = d
-		}
-	}
-}
-
 // placeOf returns the index of the door's nodes in the job's partition list, and whether the list
 // lacks them.
 func (s builder) placeOf(d *Door) (place int, stray bool) {
 	list := strings.Split(d.Job.Partition, ",")
 	for at, name := range list {
 		p, known := s.Config.Partition(name)
-		if known && slices.ContainsFunc(d.Nodes, func(node string) bool {
-			m := s.Node(node)
-			return m != nil && slices.Contains(p.NodeSets, m.Set.Name)
-		}) {
+		if known && slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *Node) bool { return slices.Contains(p.NodeSets, m.Set.Name) }) {
 			return at, false
 		}
 	}
@@ -210,10 +195,7 @@ func (s builder) partitionFor(j *slurm.Job, m *Node) string {
 // these nodes is in the nodeset.
 func (s *Scene) StartsOutside(job uint32, nodeset string) bool {
 	outside := func(nodes []string) bool {
-		return len(nodes) > 0 && !slices.ContainsFunc(nodes, func(name string) bool {
-			m := s.Node(name)
-			return m != nil && m.Set.Name == nodeset
-		})
+		return len(nodes) > 0 && !slices.ContainsFunc(s.NodesNamed(nodes), func(m *Node) bool { return m.Set.Name == nodeset })
 	}
 	if j := s.Job(job); j != nil && j.State.HoldsNodes() {
 		return outside(j.Nodes)

@@ -32,10 +32,8 @@ func (s builder) addHolds() {
 			s.doors = append(s.doors, &Door{Hold: h})
 			continue
 		}
-		for _, name := range r.Nodes {
-			if m := s.Node(name); m != nil {
-				m.Reserved = append(m.Reserved, r)
-			}
+		for _, m := range s.NodesNamed(r.Nodes) {
+			m.Reserved = append(m.Reserved, r)
 		}
 	}
 }

@@ -112,6 +112,16 @@ func (s *Scene) Node(name string) *Node {
 	return s.table[set][index]
 }
 
+// NodesNamed returns the flex nodes with those names, without those that Slurm does not show.
+func (s *Scene) NodesNamed(names []string) (nodes []*Node) {
+	for _, name := range names {
+		if m := s.Node(name); m != nil {
+			nodes = append(nodes, m)
+		}
+	}
+	return nodes
+}
+
 // Shown returns the node with that name as Slurm shows it, whether or not it is a flex node; nil if
 // Slurm does not show it.
 func (s *Scene) Shown(name string) *slurm.Node {

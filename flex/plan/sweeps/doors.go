@@ -38,20 +38,23 @@ func isForDoor(d *scene.Door, j *slurm.Job) bool {
 // moves the door ahead while machines boot, opens it when all have registered, and deletes it when
 // the job runs or must wait again.
 func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	promises, named := w.Seen.Promises, byReservation(w.Scene)
+	promises, named, now := w.Seen.Promises, byReservation(w.Scene), w.Seen.Now
 	for _, d := range w.Doors() {
 		of := action.OfReservation{Name: d.Name}
+		uses := func(job uint32, address string, leave bool, why action.Why) {
+			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: address, Leave: leave, Why: why})
+		}
 		for _, j := range named[d.Name] {
 			if !d.Doubted && !isForDoor(d, j) {
-				s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: j.ID, Address: cmp.Or(j.Address(), strconv.FormatUint(uint64(j.ArrayID), 10)), Leave: true, Why: action.Why("it is for job " + d.Address)})
+				uses(j.ID, cmp.Or(j.Address(), strconv.FormatUint(uint64(j.ArrayID), 10)), true, action.Why("it is for job "+d.Address))
 			}
 		}
 		var job uint32
 		if d.Job != nil {
 			job = d.Job.ID
 		}
-		opens := func(at time.Time, why action.Why) {
-			s.Actions = append(s.Actions, action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Start: at}, Why: why})
+		moves := func(change slurm.ReservationChange, why action.Why) {
+			s.Actions = append(s.Actions, action.SetReservation{OfReservation: of, ReservationChange: change, Why: why})
 		}
 		switch stage, why := demand.StageOf(w.Scene, d); {
 		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded:
@@ -65,36 +68,33 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		case stage == demand.DoorChanged:
 			// The job leaves the door only when Slurm may plan it on the same nodes: the door ends
 			// before the horizon, and no other reservation closes the nodes from then on.
-			switch start := w.Seen.Now.Add(demand.KeptFor); {
+			switch start := now.Add(demand.KeptFor); {
 			case d.End.After(d.Start.Add(demand.DoorPurge)):
-				s.Actions = append(s.Actions, action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Start: start, End: start.Add(demand.DoorPurge)}, Why: action.Why(why)})
+				moves(slurm.ReservationChange{Start: start, End: start.Add(demand.DoorPurge)}, action.Why(why))
 			case d.Named() && !isBusy(w.Scene, d):
-				s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: action.Why(why)})
+				uses(job, d.Address, true, action.Why(why))
 			}
 			s.Expect = append(s.Expect, "Slurm to plan job "+d.Address+" again")
-		case !d.Opened(w.Seen.Now) && (w.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(w.Scene, d.Job)):
-			opens(w.Seen.Now, "jobs are to wait configuring")
+		case !d.Opened(now) && (w.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(w.Scene, d.Job)):
+			moves(slurm.ReservationChange{Start: now}, "jobs are to wait configuring")
 		case w.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
 		case stage == demand.DoorBooting && w.Handed.Leaves[d] && d.Named():
-			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: true, Why: "idle machines fit the job"})
+			uses(job, d.Address, true, "idle machines fit the job")
 		case !d.Named() && isBest(w.Scene, d) && !w.Handed.Leaves[d]:
-			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: d.Address, Leave: false, Why: "the machines are for this job"})
+			uses(job, d.Address, false, "the machines are for this job")
 			s.Expect = append(s.Expect, "job "+d.Address+" to use its reservation")
 		case stage == demand.DoorReady && d.Named():
-			opens(w.Seen.Now, "all machines of its job have registered")
-			s.Expect = append(s.Expect, "job "+d.Address+" to start")
-		case stage == demand.DoorStarting && !d.Opened(w.Seen.Now):
-			opens(w.Seen.Now, "a clock that was ahead set its start")
+			moves(slurm.ReservationChange{Start: now}, "all machines of its job have registered")
 			s.Expect = append(s.Expect, "job "+d.Address+" to start")
 		case stage == demand.DoorStarting:
 			s.Expect = append(s.Expect, "job "+d.Address+" to start")
-		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(w.Seen.Now):
+		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(now):
 			if demand.StartsLater(w.Scene, d.Job, 0) {
 				s.Expect = append(s.Expect, "Slurm to let job "+d.Address+" start")
 			}
 			if start := pushed(w.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery {
-				opens(start, "its machines are still to come")
+				moves(slurm.ReservationChange{Start: start}, "its machines are still to come")
 			}
 		}
 	}
@@ -103,10 +103,7 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 
 // isBusy reports whether the cover over busy nodes has a node of the door.
 func isBusy(s *scene.Scene, d *scene.Door) bool {
-	return slices.ContainsFunc(d.Nodes, func(name string) bool {
-		m := s.Node(name)
-		return m != nil && m.Busy
-	})
+	return slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool { return m.Busy })
 }
 
 // isBest reports whether the job should use this one of its doors: one that has only registered
@@ -166,8 +163,7 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	if demand.MayHaveSurvivors(s, d) {
 		return start
 	}
-	for _, name := range d.Nodes {
-		m := s.Node(name)
+	for _, m := range s.NodesNamed(d.Nodes) {
 		if m.Power != scene.On || s.Seen.SuspendTime == 0 || m.LastBusyTime.IsZero() {
 			continue
 		}

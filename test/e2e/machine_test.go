@@ -258,7 +258,14 @@ func endLease(t *testing.T, l *lab.Lab, node string, left time.Duration) {
 func awaitReservation(t *testing.T, l *lab.Lab, node string) {
 	t.Helper()
 	vm, _ := state(t, l).Instance(node)
-	start := vm.Terminates.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
+	awaitReservedFrom(t, l, node, vm.Terminates)
+}
+
+// awaitReservedFrom waits until our reservation keeps jobs off a node from the minute of the given
+// time.
+func awaitReservedFrom(t *testing.T, l *lab.Lab, node string, from time.Time) {
+	t.Helper()
+	start := from.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
 	awaitShown(t, time.Minute, "a reservation of "+node+" from "+start, func() (string, bool) {
 		all := ask(t, l, "scontrol", "show", "reservation", "-o")
 		for line := range strings.Lines(all) {

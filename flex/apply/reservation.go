@@ -59,9 +59,13 @@ func (h Hands) createReservation(ctx context.Context, a action.CreateReservation
 	return err
 }
 
-// setReservation changes a reservation. If Slurm rejects a new start because the reservation has
-// already started, it succeeds.
+// setReservation changes a reservation. A start that has passed becomes the present time, because
+// passes count from it how long the job has had its nodes. If Slurm rejects a new start because the
+// reservation has already started, it succeeds.
 func (h Hands) setReservation(ctx context.Context, a action.SetReservation) error {
+	if now := h.Now(); !a.Start.IsZero() && a.Start.Before(now) {
+		a.Start = now
+	}
 	err := h.Slurm.SetReservation(ctx, a.Name, a.ReservationChange)
 	if !a.Start.IsZero() && errors.Is(err, slurm.ErrReservationStarted) {
 		return nil

@@ -44,6 +44,27 @@ func TestJobThatDidNotStartRestsWithSlurmsReason(t *testing.T) {
 	assert.Empty(t, h.Memory.Late.Matter(now.Add(lateRest)))
 }
 
+// opening is a Slurm that remembers the start of a reservation.
+type opening struct {
+	Scheduler
+	start time.Time
+}
+
+func (o *opening) SetReservation(_ context.Context, _ string, change slurm.ReservationChange) error {
+	o.start = change.Start
+	return nil
+}
+
+func TestReservationStartsWhenItIsChangedNotWhenItWasPlanned(t *testing.T) {
+	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	in := &opening{}
+	h := Hands{Slurm: in, Now: func() time.Time { return now }}
+	for planned, start := range map[time.Duration]time.Duration{-40 * time.Second: 0, time.Hour: time.Hour} {
+		require.NoError(t, h.setReservation(t.Context(), action.SetReservation{ReservationChange: slurm.ReservationChange{Start: now.Add(planned)}}))
+		assert.Equal(t, now.Add(start), in.start)
+	}
+}
+
 // answer is an error of scontrol with slurmctld's answer.
 type answer string
 

@@ -286,11 +286,12 @@ const mailed = "use Slurm's --mail-type, and Alertmanager with the alert rules o
 // removed maps keys that an earlier release read, and this release does not know, to their
 // replacements.
 var removed = map[string]string{
-	"slurmflex.capacity_advice": "use slurmflex estimate, which reads only this cluster's waits",
-	"slurmflex.notify_events":   mailed,
-	"slurmflex.notify_program":  mailed,
-	"slurmflex.notify_timeout":  mailed,
-	"slurmflex.max_gates":       "set waiting: pending for jobs that start as soon as their machines are up",
+	"slurmflex.capacity_advice":    "use slurmflex estimate, which reads only this cluster's waits",
+	"slurmflex.metrics_by_account": "use slurmflex cost --by account --json",
+	"slurmflex.notify_events":      mailed,
+	"slurmflex.notify_program":     mailed,
+	"slurmflex.notify_timeout":     mailed,
+	"slurmflex.max_gates":          "set waiting: pending for jobs that start as soon as their machines are up",
 }
 
 // ignore returns the unread keys in a section of slurm-gcp, because each release of slurm-gcp adds

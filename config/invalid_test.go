@@ -409,6 +409,7 @@ func TestInvalidFiles(t *testing.T) {
 		"an interval of too many seconds":    {"30s", "3601", `18: slurmflex.interval: 3601 s is above 3600 s; must be 1 to 3600`},
 		"an interval that is not a duration": {"30s", "often", `18: slurmflex.interval: "often" is not a duration; must be 1s to 1h0m0s`},
 		"the removed key of advice":          {"interval: 30s", "capacity_advice: true", `18: slurmflex.capacity_advice: no longer a key; remove it, and use slurmflex estimate, which reads only this cluster's waits`},
+		"the removed key of metrics":         {"interval: 30s", "metrics_by_account: true", `18: slurmflex.metrics_by_account: no longer a key; remove it, and use slurmflex cost --by account --json`},
 		"the removed key of notifications":   {"interval: 30s", "notify_program: /x", `18: slurmflex.notify_program: no longer a key; remove it, and use Slurm's --mail-type, and Alertmanager with the alert rules of slurmflex`},
 		"a removed key":                      {"interval: 30s", "max_gates: 10", `18: slurmflex.max_gates: no longer a key; remove it, and set waiting: pending for jobs that start as soon as their machines are up`},
 		"no active requests":                 {"interval: 30s", "max_active_requests: 0", `18: slurmflex.max_active_requests: 0 is below 1; must be 1 to 100000`},

@@ -30,7 +30,6 @@ type Options struct {
 	OnDemandAfter     time.Duration `key:"on_demand_after" unit:"duration" range:"0s to 8760h" default:"30m" doc:"Time from when nodes were first reserved for a pending job, or from when it first lacked free nodes, until on_demand machines are also requested for it."`
 	MaxDeletions      int           `key:"max_deletions_per_pass" was:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10" doc:"Machines that one pass may delete without a power-down from Slurm."`
 	APICalls          int           `key:"api_calls_per_second" unit:"calls/s" range:"1 to 1000" default:"20" reload:"restart" doc:"Most calls to Compute per second, after a burst of ten seconds' worth."`
-	MetricsByAccount  bool          `key:"metrics_by_account" doc:"Metrics by account, which show the accounts' names to anyone who may read metrics."`
 	Limits            []Limit       `key:"limits" doc:"Limits on GPU hours and money, by names of your choice."`
 	HTTPAddress       string        `key:"http_address" form:"address" default:"127.0.0.1:8918" reload:"restart" doc:"Address of page, metrics and health; without a host, all addresses."`
 	ComputeEndpoint   string        `key:"compute_endpoint" form:"endpoint" reload:"restart" doc:"Replaces Google's address, for tests; gets tokens of credentials_file only."`

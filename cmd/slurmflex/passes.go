@@ -181,7 +181,7 @@ func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file 
 		Terminal: command.Terminal{Progress: &a.progress, Out: cmd.OutOrStdout(), JSON: asJSON},
 		R:        r, Lock: a.lock(r.Config), Only: only,
 		Then: func(err error) error {
-			a.history.Wait(recordLimit) // the history counts machine time by account
+			a.history.Wait(recordLimit) // the history counts lost races and failed checks
 			return a.measures.WriteTextfile(file, err)
 		},
 	}

@@ -25,7 +25,6 @@ func names(t *testing.T) map[string]bool {
 	w.plan.Limits = []demand.LimitUse{{Limit: config.Limit{GPUHours: 1}}}
 	w.Called("instances.list", 200, 0)
 	w.Ran("scontrol update", 0, nil)
-	w.Leased(lease("physics"), true)
 	w.pass(0)
 	families, err := w.registry.Gather()
 	require.NoError(t, err)

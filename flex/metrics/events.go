@@ -111,6 +111,17 @@ func (e *events) forget() {
 	e.machines, e.failed, e.lost = history.Book[history.Machine, followed]{}, history.Book[request, struct{}]{}, history.Book[string, int]{}
 }
 
+// Leased records a lease of the history that is ongoing or has ended. It may run concurrently with
+// all other methods.
+func (m *Metrics) Leased(e *history.Entry, ended bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.events.enterRace(e, ended)
+	if ended {
+		m.events.enterCheck(e)
+	}
+}
+
 // enterCheck counts the failed health check of a machine that is gone.
 func (e *events) enterCheck(lease *history.Entry) {
 	host := "new"

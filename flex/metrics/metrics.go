@@ -40,10 +40,9 @@ type Metrics struct {
 	lastGood      prometheus.Gauge
 	sight         sight
 
-	mu       sync.Mutex // guards the fields below
-	events   events
-	accounts accounts
-	begun    time.Time // start of the last pass that read anything
+	mu     sync.Mutex // guards the fields below
+	events events
+	begun  time.Time // start of the last pass that read anything
 }
 
 var _ flex.Watcher = (*Metrics)(nil)
@@ -98,7 +97,7 @@ func New(r *prometheus.Registry, cfg *config.Config, version string, now func() 
 			Name: "slurmflex_last_good_pass_timestamp_seconds",
 			Help: "Time of the last successful pass, here or, as far as known, on another controller; 0 if none.",
 		}),
-		events: newEvents(f), accounts: newAccounts(f),
+		events: newEvents(f),
 	}
 	f.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "slurmflex_info", Help: "Always 1, with the cluster and version as labels.",

@@ -36,7 +36,7 @@ type world struct {
 // newWorld returns a world at noon with all nodes powered down.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	cfg := scenetest.Cluster("slurmflex: {metrics_by_account: true}",
+	cfg := scenetest.Cluster("",
 		scenetest.FlexSet("a3", "us-central1-a", "node_count_static: 1, node_count_dynamic_max: 3", ""),
 		scenetest.FlexSet("g2", "europe-west4-b", "node_count_dynamic_max: 1", ""),
 		"cpu: {node_count_dynamic_max: 1}")

@@ -11,10 +11,15 @@ import (
 
 const raceLost = "slurmflex_race_lost_machine_seconds_total"
 
+// lease returns a lease of a machine.
+func lease(id string) *history.Entry {
+	return &history.Entry{Version: history.Version, Kind: history.Lease, ID: id, Count: 1, From: 1000, To: 1650}
+}
+
 func TestRaceLossIsCountedOnce(t *testing.T) {
 	w := newWorld(t)
 	assert.Zero(t, w.value(raceLost, "a3"), "the counter exists before it counts")
-	deleted, reused := lease("physics"), lease("biology")
+	deleted, reused := lease("1"), lease("2")
 	deleted.NodeSet, reused.NodeSet = "a3", "a3"
 	for _, e := range []*history.Entry{deleted, reused} {
 		w.Leased(e, false)
@@ -33,7 +38,7 @@ func TestRaceLossIsCountedOnce(t *testing.T) {
 
 func TestRaceLossOfAnEarlierProcessIsNotCountedAgain(t *testing.T) {
 	w := newWorld(t)
-	e := lease("physics")
+	e := lease("1")
 	e.NodeSet, e.RaceLost = "a3", 300
 	w.Leased(e, false)
 	w.Leased(e, true)
@@ -42,7 +47,7 @@ func TestRaceLossOfAnEarlierProcessIsNotCountedAgain(t *testing.T) {
 
 func TestRaceLossIsCountedOnceAcrossAStandby(t *testing.T) {
 	w := newWorld(t)
-	e := lease("physics")
+	e := lease("1")
 	e.NodeSet = "a3"
 	w.Leased(e, false)
 	e.RaceLost = 300

@@ -132,7 +132,6 @@ nodeset:
     zone_policy_allow: [us-central1-a]
 slurmflex:
   interval: 5s
-  metrics_by_account: true
 {{- if .Configuring}}
   waiting: configuring
 {{- end}}

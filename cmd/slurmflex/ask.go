@@ -16,7 +16,7 @@ func (a *app) daemon() ask.Daemon { return ask.Daemon{Config: a.configPath} }
 func (a *app) see(ctx context.Context) (view.View, error) {
 	cfg, wrong := a.config()
 	return a.daemon().ViewOr(ctx, cfg, wrong, func() (v view.View, err error) {
-		log := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
+		log := logs.New(cfg.Options.LogFormat, cfg.Options.LogLevel)
 		err = a.with(ctx, cfg, log, func(r *flex.Reconciler) error {
 			seen, p, err := r.Look(ctx)
 			if err == nil {
@@ -29,10 +29,4 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 		})
 		return v, err
 	})
-}
-
-// look calls see and shows the progress on stderr.
-func (a *app) look(ctx context.Context) (view.View, error) {
-	defer a.progress.Begin("reading Slurm and Compute")()
-	return a.see(ctx)
 }

@@ -112,9 +112,7 @@ func (a *app) mark(ctx context.Context, cfg *config.Config, verb, nodeset string
 	if _, err := cfg.NeedFlexSet(nodeset); err != nil {
 		return nil, usage.Wrap(err)
 	}
-	over := a.progress.Begin("reading Slurm")
 	nodes, err := change(ctx, a.scheduler(cfg))
-	over()
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", verb, nodeset, err)
 	}

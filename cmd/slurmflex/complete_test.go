@@ -33,7 +33,6 @@ func TestShellCompletesTheDaemonsNames(t *testing.T) {
 		"down --nodeset ":     "a3",
 		"status --partition ": "train",
 		"status --user ":      "ada",
-		"status --sort ":      "nodeset job user nodes state wait lease",
 		"status -o ":          "wide",
 		"plan --log-level ":   "debug info warn error",
 		"sync ":               "",

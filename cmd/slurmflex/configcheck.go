@@ -125,6 +125,5 @@ func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, err
 	if noCloud == nil {
 		defer cloud.Close()
 	}
-	defer a.progress.Begin("querying Slurm and Compute")()
 	return check.Live(ctx, cfg, a.scheduler(cfg), cloud, noCloud)
 }

@@ -27,7 +27,7 @@ being deleted, it needs --now and leaves Slurm out.`,
   slurmflex down --nodeset a3 --drain
   slurmflex down --now --yes`,
 		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error {
-			d.Progress, d.In, d.Out = &a.progress, cmd.InOrStdin(), cmd.OutOrStdout()
+			d.In, d.Out = cmd.InOrStdin(), cmd.OutOrStdout()
 			d.R, d.Lock, d.Slurm = r, a.lock(r.Config), a.scheduler(r.Config)
 			return d.Run(cmd.Context())
 		}),

@@ -40,7 +40,7 @@ It asks Google nothing.`,
 			now := time.Now()
 			var answers []estimate.Answer
 			if len(args) == 1 {
-				v, err := a.look(cmd.Context())
+				v, err := a.see(cmd.Context())
 				if err != nil {
 					return err
 				}

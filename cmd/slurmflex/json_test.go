@@ -22,7 +22,7 @@ var documents = []struct {
 	of       any
 	commands []string
 }{
-	{"status", view.View{}, []string{"status", "status --nodeset a3 --sort wait"}},
+	{"status", view.View{}, []string{"status", "status --nodeset a3"}},
 	{"why", view.Answer{}, []string{"why 812", "why alpha-a3-0", "why 99", "why --story 812"}},
 	{"plan", view.Plan{}, []string{"plan", "gc --dry-run", "down --dry-run"}},
 	{"pass", view.Pass{}, []string{"gc", "sync", "sync"}},

@@ -178,7 +178,7 @@ func textfileFlag(cmd *cobra.Command, file *string) {
 // onePass runs one pass, prints its actions, and writes its metrics into the file.
 func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file string, only ...flex.Filter) error {
 	pass := command.Pass{
-		Terminal: command.Terminal{Progress: &a.progress, Out: cmd.OutOrStdout(), JSON: asJSON},
+		Terminal: command.Terminal{Out: cmd.OutOrStdout(), JSON: asJSON},
 		R:        r, Lock: a.lock(r.Config), Only: only,
 		Then: func(err error) error {
 			a.history.Wait(recordLimit) // the history counts lost races and failed checks

@@ -24,7 +24,7 @@ slurmctld calls resume and suspend to power nodes up and down. The daemon, or
 sync from cron, turns that into managed instance groups and resize requests, and
 reconciles the difference between what Slurm wants and what Compute has.`,
 		Example: `  slurmflex config check --live
-  slurmflex status --watch
+  slurmflex status
   slurmflex why 812`,
 		Args:          onlyCommands,
 		Version:       thisBuild().String(),

@@ -21,9 +21,7 @@ why. Changes nothing. It needs credentials for Compute.`,
 }
 
 func (a *app) printPlan(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, only ...flex.Filter) error {
-	over := a.progress.Begin("reading Slurm and Compute")
 	p, err := r.Plan(cmd.Context(), only...)
-	over()
 	if err != nil {
 		return err
 	}

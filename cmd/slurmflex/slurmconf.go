@@ -51,7 +51,6 @@ func machineFlag(cmd *cobra.Command, machines *map[string]string) {
 
 // machines returns the machine types of our nodesets.
 func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string]string) map[string]slurmconf.Machine {
-	defer a.progress.Begin("querying Compute for machine types")()
 	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())
 	if noCloud == nil {
 		defer cloud.Close()

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/user"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/usage"
@@ -16,9 +17,9 @@ import (
 
 // status holds the flags of the status command.
 type status struct {
-	json, watch, me bool
-	filter          view.Filter
-	order, output   string
+	json, me      bool
+	filter        view.Filter
+	order, output string
 }
 
 func newStatus(a *app) *cobra.Command {
@@ -32,55 +33,39 @@ Any user can run it: the daemon answers, at slurmflex.http_address. If no daemon
 answers, the command reads Slurm and Compute itself, which needs credentials.`,
 		Example: `  slurmflex status
   slurmflex status --me
-  slurmflex status --watch --nodeset a3 --sort wait
+  slurmflex status --nodeset a3
   slurmflex status --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.check(); err != nil {
 				return usage.Wrap(err)
 			}
-			see := func(ctx context.Context) (view.View, error) {
-				v, err := a.see(ctx)
-				if err != nil {
-					return v, err
-				}
-				return v.Select(s.filter)
-			}
-			if s.watch {
-				err := terminal.Watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see, s.layout())
-				if errors.Is(err, terminal.ErrNone) {
-					return usage.Wrap(err)
-				}
-				return err
-			}
-			over := a.progress.Begin("reading Slurm and Compute")
-			v, err := see(cmd.Context())
-			over()
+			v, err := a.see(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if s.json {
-				return view.WriteJSON(cmd.OutOrStdout(), v.Sorted(s.layout().Order))
+			if v, err = v.Select(s.filter); err != nil {
+				return err
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), terminal.Table(cmd.OutOrStdout(), v, s.layout()))
+			if s.json {
+				return view.WriteJSON(cmd.OutOrStdout(), v)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), v.Table(s.layout(cmd.OutOrStdout())))
 			return err
 		},
 	}
 	jsonFlag(cmd, &s.json)
-	cmd.Flags().BoolVar(&s.watch, "watch", false, "refresh every two seconds until q is pressed")
 	cmd.Flags().BoolVar(&s.me, "me", false, "show only your own jobs")
 	cmd.Flags().StringVar(&s.filter.User, "user", "", "show only jobs of the user with this `name`")
 	cmd.Flags().StringVar(&s.filter.Partition, "partition", "", "show only the partition with this `name`")
 	cmd.Flags().StringVar(&s.filter.NodeSet, "nodeset", "", "show only the nodeset with this `name`")
-	cmd.Flags().StringVar(&s.order, "sort", "nodeset", "sort by this `key`: "+view.Orders)
 	cmd.Flags().StringVarP(&s.output, "output", "o", "", "`wide` shows more columns")
-	exclude(cmd, "json", "watch")
 	exclude(cmd, "json", "output")
 	exclude(cmd, "me", "user")
 	completeFlags(cmd, map[string]cobra.CompletionFunc{
 		"user":      a.complete(func(v view.View, _ string) []string { return v.Users() }),
 		"partition": a.complete(func(v view.View, _ string) []string { return v.Partitions() }),
 		"nodeset":   a.complete(nodeSets),
-		"sort":      choices(view.Orders), "output": choices("wide"),
+		"output":    choices("wide"),
 	})
 	return cmd
 }
@@ -90,8 +75,6 @@ func (s *status) check() error {
 	switch {
 	case s.output != "" && s.output != "wide":
 		return fmt.Errorf("unknown --output %q; choose one of: wide", s.output)
-	case !view.Order(s.order).Known():
-		return fmt.Errorf("unknown --sort %q; choose one of: %s", s.order, view.Orders)
 	case !s.me:
 		return nil
 	}
@@ -103,7 +86,17 @@ func (s *status) check() error {
 	return nil
 }
 
-// layout returns the layout of the table, except for the terminal's width.
-func (s *status) layout() view.Layout {
-	return view.Layout{Wide: s.output == "wide", Order: view.Order(s.order), Filtered: s.filter != view.Filter{}}
+// layout returns the layout of the table for the terminal or file that w writes to.
+func (s *status) layout(w io.Writer) view.Layout {
+	isTerminal := terminal.Is(w)
+	l := view.Layout{
+		Now: time.Now(), Color: isTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		Wide: s.output == "wide", Filtered: s.filter != view.Filter{},
+	}
+	if isTerminal {
+		if size, err := unix.IoctlGetWinsize(int(w.(*os.File).Fd()), unix.TIOCGWINSZ); err == nil && size.Row > 0 {
+			l.Width = int(size.Col)
+		}
+	}
+	return l
 }

@@ -146,7 +146,7 @@ func TestStatusFiltersByUserIfSlurmNamesTheOwners(t *testing.T) {
 		assert.Equal(t, shown, strings.Contains(text, " 812 "), call)
 		assert.Equal(t, !shown, strings.Contains(text, "\nno jobs, nodes or machines match\n"), call)
 	}
-	r := w.flex(t, "status", "-o", "wide", "--sort", "wait").exits(t, exitDone)
+	r := w.flex(t, "status", "-o", "wide").exits(t, exitDone)
 	assert.Regexp(t, `\nNODESET .* GPUS `, r.stdout.String())
 
 	w.answer(t, "scontrol", strings.Replace(knowing, "ResumeTimeout ", "PrivateData = jobs\\nResumeTimeout ", 1))

@@ -47,10 +47,7 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 		"estimate -p train,night": `partition "night" has no flex-start nodes`,
 
 		"status --nodeset a4":       `unknown flex-start nodeset "a4"; choose one of: a3`,
-		"status --json --watch":     "--json and --watch are mutually exclusive",
-		"status --watch":            "--watch needs a terminal; omit it to write to a file or pipe",
 		"status --partition cpu":    `unknown flex-start partition "cpu"; choose one of: train`,
-		"status --sort age":         `unknown --sort "age"; choose one of: nodeset, job, user, nodes, state, wait, lease`,
 		"status -o narrow":          `unknown --output "narrow"; choose one of: wide`,
 		"status -o wide --json":     "--json and --output are mutually exclusive",
 		"status --me --user grace":  "--me and --user are mutually exclusive",

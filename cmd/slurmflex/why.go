@@ -40,7 +40,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
   slurmflex why alpha-a3-0`,
 		ValidArgsFunction: a.complete(view.View.Subjects),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := a.look(cmd.Context())
+			v, err := a.see(cmd.Context())
 			if err != nil {
 				return err
 			}

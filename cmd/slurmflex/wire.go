@@ -21,7 +21,6 @@ import (
 	"slurmflex/flex/leader"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
-	"slurmflex/flex/terminal"
 	"slurmflex/flex/usage"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
@@ -37,9 +36,8 @@ type app struct {
 
 	slurm *scontrol.Client // only one, because it bounds the number of parallel commands
 
-	logLevel string   // from the command line; empty: from the configuration
-	log      logs.Log // its Logger is nil before logging starts
-	progress terminal.Progress
+	logLevel string            // from the command line; empty: from the configuration
+	log      logs.Log          // its Logger is nil before logging starts
 	measures *metrics.Metrics  // nil before the first pass
 	history  *history.Recorder // nil before the first pass
 }
@@ -72,7 +70,7 @@ func (a *app) configured(do func(cmd *cobra.Command, args []string, cfg *config.
 // reconciling returns the body of a command with a reconciler that logs to stderr.
 func (a *app) reconciling(do func(cmd *cobra.Command, r *flex.Reconciler) error) func(*cobra.Command, []string) error {
 	return a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
-		log := logs.New(&a.progress, cfg.Options.LogFormat, cfg.Options.LogLevel)
+		log := logs.New(cfg.Options.LogFormat, cfg.Options.LogLevel)
 		defer func() { _ = log.Sync() }()
 		return a.with(cmd.Context(), cfg, log, func(r *flex.Reconciler) error { return do(cmd, r) })
 	})

@@ -74,7 +74,6 @@ func (d *Down) jobs() takedown.Jobs {
 }
 
 func (d *Down) look(ctx context.Context, down *flex.Down) (takedown.Plan, error) {
-	defer d.Progress.Begin("reading Slurm and Compute")()
 	if err := d.findSlurm(ctx, down); err != nil {
 		return takedown.Plan{}, err
 	}
@@ -101,7 +100,7 @@ func (d *Down) findSlurm(ctx context.Context, down *flex.Down) error {
 
 // say writes a line to stderr.
 func (d *Down) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(d.Progress, "down: "+format+"\n", args...)
+	_, _ = fmt.Fprintf(os.Stderr, "down: "+format+"\n", args...)
 }
 
 // confirm asks the user to type the cluster's name.
@@ -129,7 +128,7 @@ func (d *Down) confirm(ctx context.Context, p takedown.Plan) error {
 // tearDown tears everything down and reports what is left.
 func (d *Down) tearDown(ctx context.Context, down *flex.Down) error {
 	did := view.NewPassLog(d.cluster())
-	d.R.Watch = flex.Watchers{d.R.Watch, d.Progress, did}
+	d.R.Watch = flex.Watchers{d.R.Watch, did}
 	last := ""
 	down.Say = func(p takedown.Plan) {
 		text := p.Progress()
@@ -138,9 +137,7 @@ func (d *Down) tearDown(ctx context.Context, down *flex.Down) error {
 		}
 		last = text
 	}
-	over := d.Progress.Begin("taking the cluster down")
 	left, err := down.Run(ctx)
-	over()
 	for _, command := range left.UndoEarlier {
 		d.say("to undo, if an earlier down has closed it: %s", command)
 	}

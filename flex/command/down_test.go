@@ -12,7 +12,6 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/takedown"
-	"slurmflex/flex/terminal"
 	"slurmflex/flex/usage"
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/scenetest"
@@ -27,7 +26,7 @@ func (s silent) ClosePartition(context.Context, string) error { panic("a partiti
 
 func down(change func(*Down)) *Down {
 	d := &Down{
-		Terminal: Terminal{Progress: &terminal.Progress{}, In: strings.NewReader("alpha\n"), Out: &strings.Builder{}},
+		Terminal: Terminal{In: strings.NewReader("alpha\n"), Out: &strings.Builder{}},
 		R:        &flex.Reconciler{Config: scenetest.Cluster("", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", ""))},
 		Slurm:    silent{errors.New("scontrol: no such file or directory")}, Yes: true,
 	}

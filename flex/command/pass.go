@@ -22,10 +22,8 @@ type Pass struct {
 // Run makes the pass and prints its actions. It succeeds if another process does all the work.
 func (p Pass) Run(ctx context.Context) error {
 	did := view.NewPassLog(p.R.Config.Cluster)
-	p.R.Watch = flex.Watchers{p.R.Watch, p.Progress, did}
-	over := p.Progress.Begin("reading Slurm and Compute")
+	p.R.Watch = flex.Watchers{p.R.Watch, did}
 	out, err := p.R.Sync(ctx, p.Lock, p.Only...)
-	over()
 	done := did.Pass()
 	done.Skipped = skipped(done, err)
 	var unprinted error

@@ -22,9 +22,9 @@ type Log struct {
 	level zap.AtomicLevel
 }
 
-// New makes the log of a command that a user or systemd runs. It writes JSON if the format is
+// New makes the log, on stderr, of a command that a user or systemd runs. It writes JSON if the format is
 // "json". Otherwise it writes readable lines, in the journal's form if stderr is the journal.
-func New(stderr zapcore.WriteSyncer, format, level string) Log {
+func New(format, level string) Log {
 	encoder := readable()
 	switch {
 	case format == "json":
@@ -32,7 +32,7 @@ func New(stderr zapcore.WriteSyncer, format, level string) Log {
 	case isJournal(os.Stderr):
 		encoder = journalLines()
 	}
-	return newLog(encoder, stderr, level)
+	return newLog(encoder, zapcore.Lock(os.Stderr), level)
 }
 
 // ForHooks makes the log of hooks, which must work even if logging fails. It writes to the file, as

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/terminal"
 	"slurmflex/slurm"
 )
 
@@ -91,7 +92,7 @@ func (q Question) Ask(ctx context.Context, in *bufio.Reader, out io.Writer) erro
 	}
 	for {
 		fmt.Fprintf(out, "%s [%s]: ", q.Text, hint)
-		line, err := readLine(ctx, in)
+		line, err := terminal.ReadLine(ctx, in)
 		if ctx.Err() != nil {
 			fmt.Fprintln(out)
 			return errors.New("interrupted; no file is written")
@@ -112,23 +113,6 @@ func (q Question) Ask(ctx context.Context, in *bufio.Reader, out io.Writer) erro
 		default:
 			fmt.Fprintln(out, wrong)
 		}
-	}
-}
-
-// readLine reads a line, or returns when ctx ends. Nothing can be read from in after that.
-func readLine(ctx context.Context, in *bufio.Reader) (line string, err error) {
-	read := make(chan struct{})
-	var got string
-	var failed error
-	go func() {
-		defer close(read)
-		got, failed = in.ReadString('\n')
-	}()
-	select {
-	case <-read:
-		return got, failed
-	case <-ctx.Done():
-		return "", ctx.Err()
 	}
 }
 

@@ -77,7 +77,7 @@ func (v View) GPUsOf(r Row) (n int, known bool) {
 
 // rows writes the rows, with further details below them.
 func (t *table) rows(v View) {
-	rows := t.layout.Order.Sort(sorted(slices.Concat(v.Rows, v.Pending())))
+	rows := sorted(slices.Concat(v.Rows, v.Pending()))
 	if t.layout.Wide {
 		v.markAhead(rows)
 	}

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -90,63 +89,4 @@ func (v View) hidesUsers() bool {
 // keep returns the matching elements of a list, without changing the list.
 func keep[T any](list []T, wanted func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(item T) bool { return !wanted(item) })
-}
-
-// Order is a way to sort rows.
-type Order string
-
-// orders compares rows. Equal rows keep their order: by nodeset, state and time.
-var orders = map[Order]func(a, b Row) int{
-	"nodeset": func(a, b Row) int { return cmp.Compare(a.NodeSet, b.NodeSet) },
-	"state":   func(a, b Row) int { return cmp.Compare(rank(a.State), rank(b.State)) },
-	"nodes":   func(a, b Row) int { return cmp.Compare(b.Count, a.Count) },
-	"job": func(a, b Row) int {
-		return cmp.Or(emptyLast(len(a.Jobs), len(b.Jobs)), slices.Compare(a.Jobs, b.Jobs))
-	},
-	"user": func(a, b Row) int {
-		return cmp.Or(emptyLast(len(a.Users), len(b.Users)), slices.Compare(a.Users, b.Users))
-	},
-	"wait": func(a, b Row) int {
-		switch a, b := a.Waits() && !a.Since.IsZero(), b.Waits() && !b.Since.IsZero(); {
-		case a != b && a:
-			return -1
-		case a != b:
-			return 1
-		}
-		return a.Since.Compare(b.Since)
-	},
-	"lease": func(a, b Row) int {
-		switch a, b := a.EndsAt.IsZero(), b.EndsAt.IsZero(); {
-		case a != b && b:
-			return -1
-		case a != b:
-			return 1
-		}
-		return a.EndsAt.Compare(b.EndsAt)
-	},
-}
-
-func emptyLast(a, b int) int {
-	return cmp.Compare(min(b, 1), min(a, 1))
-}
-
-// Orders lists the names of all orders.
-const Orders = "nodeset, job, user, nodes, state, wait, lease"
-
-// Known reports whether an order of that name exists.
-func (o Order) Known() bool { return orders[o] != nil }
-
-// Sorted returns the view with sorted rows.
-func (v View) Sorted(o Order) View {
-	v.Rows = o.Sort(v.Rows)
-	return v
-}
-
-// Sort sorts rows. The most nodes, the longest wait or the next lease end comes first.
-func (o Order) Sort(rows []Row) []Row {
-	rows = slices.Clone(rows)
-	if compare := orders[o]; compare != nil {
-		slices.SortStableFunc(rows, compare)
-	}
-	return rows
 }

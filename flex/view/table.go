@@ -15,9 +15,8 @@ const Width = 100
 type Layout struct {
 	Now   time.Time // current time, in the reader's time zone
 	Color bool
-	Width int   // of the terminal, in characters; 0: not a terminal, unlimited
-	Wide  bool  // more columns, nothing clipped
-	Order Order // of the rows; empty: by nodeset, state and time
+	Width int  // of the terminal, in characters; 0: not a terminal, unlimited
+	Wide  bool // more columns, nothing clipped
 
 	Filtered bool // the view is only a part, so missing rows do not mean that nothing exists
 }

@@ -189,24 +189,3 @@ func TestFilterShowsOnlyMatches(t *testing.T) {
 	}
 	assert.Len(t, all.Rows, 6, "the view itself does not change")
 }
-
-func TestRowsAreSortedByTheGivenOrder(t *testing.T) {
-	rows := []Row{
-		{Nodes: []string{"a"}, NodeSet: "z", State: Running, Jobs: []uint32{9}, Users: []string{"b"}, Count: 2, Since: noon, EndsAt: noon.Add(2 * time.Hour)},
-		{Nodes: []string{"b"}, NodeSet: "y", State: Queued, Jobs: []uint32{8}, Users: []string{"a"}, Count: 3, Since: noon.Add(-time.Hour)},
-		{Nodes: []string{"c"}, NodeSet: "x", State: Idle, Count: 1, Since: noon.Add(-9 * time.Hour), EndsAt: noon.Add(time.Hour)},
-		{Nodes: []string{"d"}, NodeSet: "x", State: Waiting, Jobs: []uint32{7}, Users: []string{"c"}, Count: 1, Since: noon.Add(-2 * time.Hour)},
-	}
-	want := map[Order]string{"nodeset": "cdba", "job": "dbac", "user": "badc", "nodes": "bacd", "state": "dbac", "wait": "dbca", "lease": "cabd"}
-	names := strings.Split(Orders, ", ")
-	assert.Len(t, want, len(names))
-	for _, name := range names {
-		order, nodes := Order(name), ""
-		assert.True(t, order.Known(), name)
-		for _, r := range order.Sort(rows) {
-			nodes += r.Nodes.String()
-		}
-		assert.Equal(t, want[order], nodes, order)
-	}
-	assert.Equal(t, "a", rows[0].Nodes.String(), "the rows themselves do not change")
-}

@@ -57,7 +57,7 @@ func seeAndHang(t *testing.T, dir string) {
 	w.recorder = New(w.Config, w.log, func([]uint32) (map[uint32]string, error) {
 		<-hang
 		return nil, nil
-	}, w.leased)
+	}, w.notify)
 	w.look(time.Minute)
 	w.Group("alpha-a3-job-814", mig.Stamp{NodeSet: "a3", Job: 814}, request("a1", mig.Accepted, w.Snap.Now, "alpha-a3-2"))
 	w.requests(812, request("a1", mig.Succeeded, w.ago(time.Hour), node))

@@ -21,12 +21,14 @@ const (
 // openLease is a lease that has not ended. Ongoing uses have a zero To.
 type openLease struct {
 	Entry
-	Made  Time `json:"made"`            // with the zone and the name, identifies the machine
-	Up    Time `json:"up,omitempty"`    // when its node first became available to Slurm; 0: not yet
-	Stops Time `json:"stops,omitempty"` // latest end of the lease; 0 if unknown
-	Gone  Time `json:"gone,omitempty"`  // the first look without it
-	Lost  bool `json:"lost,omitempty"`  // it was gone at the first look after another host's passes
-	Part  int  `json:"part,omitempty"`  // how often it was cut
+	Made Time `json:"made"`         // with the zone and the name, identifies the machine
+	Up   Time `json:"up,omitempty"` // when its node first became available to Slurm; 0: not yet
+	// Joined is true if the machine's node has registered.
+	Joined bool `json:"joined,omitempty"`
+	Stops  Time `json:"stops,omitempty"` // latest end of the lease; 0 if unknown
+	Gone   Time `json:"gone,omitempty"`  // the first look without it
+	Lost   bool `json:"lost,omitempty"`  // it was gone at the first look after another host's passes
+	Part   int  `json:"part,omitempty"`  // how often it was cut
 
 	// Presumed is the job that is about to run: all its nodes are up, but Slurm does not yet show
 	// its start. It may have ended by the next look.
@@ -149,6 +151,9 @@ func (o *openLease) follow(l *look, in scene.Machine) {
 		switch {
 		case at < 0:
 			o.Uses = append(o.Uses, Use{Who: l.who(j.ID), From: since})
+			if stamp := l.scene.StampOf(in); stamp.ForJobs() && !scene.IsFor(stamp, j) {
+				l.note(News{What: MachineReused, Entry: o.Entry})
+			}
 			if !j.State.AtWork() {
 				o.Presumed = j.ID
 			}
@@ -161,6 +166,11 @@ func (o *openLease) follow(l *look, in scene.Machine) {
 	}
 	if o.Up == 0 && (len(o.Uses) > 0 || l.isRegistered(o.Node) && !coming) {
 		o.Up = l.now
+	}
+	if !o.Joined && l.isRegistered(o.Node) && !in.Leaving() {
+		if o.Joined = true; o.Up == 0 || o.Up == l.now {
+			l.note(News{What: NodeRegistered, Entry: o.Entry, Seconds: int64(max(l.now-o.From, 0))})
+		}
 	}
 	o.race(l)
 }

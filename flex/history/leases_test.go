@@ -44,12 +44,11 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	w.Nodes(node, free)
 	w.look(0)
 	w.look(10 * time.Minute)
-	assert.Equal(t, 7, w.leasedOpen, "each look reports the lease")
-	assert.Empty(t, w.leasedEnded)
+	assert.Empty(t, w.newsOf(LeaseEnded))
 	w.gone()
 	w.gone()
 	e := w.only(Lease)
-	assert.Equal(t, []Entry{e}, w.leasedEnded, "once")
+	assert.Equal(t, []News{{What: LeaseEnded, Entry: e}}, w.newsOf(LeaseEnded), "once")
 	assert.Equal(t, Entry{
 		Version: 1, Kind: Lease, ID: "us-central1-a/alpha-a3-1@1795262400", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us,
 		Zone: "us-central1-a", Node: node, Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: At(noon.Add(75 * time.Minute)),

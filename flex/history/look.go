@@ -17,7 +17,9 @@ type look struct {
 	plan     plan.Plan
 	now      Time
 	accounts map[uint32]string
+	looked   map[string]Time // by region: the last look
 	runs     map[uint32]bool // jobs that run, or are about to: all their nodes are up
+	news     []News
 }
 
 func newLook(s *scene.Scene, p plan.Plan, accounts map[uint32]string) *look {

@@ -36,7 +36,7 @@ type Recorder struct {
 	dir      string
 	log      *zap.Logger
 	accounts func(jobs []uint32) (map[uint32]string, error) // of the accounts of jobs
-	leased   func(e *Entry, ended bool)
+	notify   func(News)
 
 	mu   sync.Mutex
 	next *sight         // the next observation to record; nil: none
@@ -71,10 +71,9 @@ var _ flex.Watcher = (*Recorder)(nil)
 
 // New returns a recorder that writes to the configuration's state folder. accounts returns the
 // accounts of jobs. It is called once for each job that has a machine or waits for one, and after an
-// error again at the next look. leased is called at each look with each ongoing lease, and once with
-// each lease, or cut-off part of one, that has ended.
-func New(cfg *config.Config, log *zap.Logger, accounts func(jobs []uint32) (map[uint32]string, error), leased func(e *Entry, ended bool)) *Recorder {
-	return &Recorder{use: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, leased: leased, known: map[uint32]string{}}
+// error again at the next look. notify is called with the news of each look.
+func New(cfg *config.Config, log *zap.Logger, accounts func(jobs []uint32) (map[uint32]string, error), notify func(News)) *Recorder {
+	return &Recorder{use: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, notify: notify, known: map[uint32]string{}}
 }
 
 // Use makes the recorder follow another configuration. The folder does not change.
@@ -149,7 +148,7 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 	}
 	r.hide(snap.Private)
 	l := newLook(s, p, r.known)
-	leases := r.see(m, l, !away.IsZero())
+	r.see(m, l, !away.IsZero())
 	r.report(r.write(l))
 	if r.ask(l) { // slurmctld may take long to answer
 		r.looking.Lock()
@@ -158,21 +157,21 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 		r.report(r.write(l))
 	}
 	r.recall(snap.Now)
-	for i := range leases {
-		r.leased(&leases[i], true)
-	}
-	for _, o := range m.openLeases {
-		r.leased(&o.Entry, false)
+	for _, n := range l.news {
+		r.notify(n)
 	}
 }
 
-// see updates the memory from a look, and returns the leases that have ended. If others made the passes
-// before this one, they have written the stories that have ended.
-func (r *Recorder) see(m *memory, l *look, others bool) (leases []Entry) {
+// see updates the memory from a look. If others made the passes before this one, they have written the
+// stories that have ended.
+func (r *Recorder) see(m *memory, l *look, others bool) {
 	r.looking.Lock()
 	defer r.looking.Unlock()
-	r.memory = m
-	leases = m.leases(l)
+	r.memory, l.looked = m, m.looked
+	leases := m.leases(l)
+	for _, e := range leases {
+		l.note(News{What: LeaseEnded, Entry: e})
+	}
 	entries, ended := slices.Concat(m.waits(l), leases), m.stories.see(l.scene, l.plan, others)
 	for _, e := range entries {
 		r.unwritten = append(r.unwritten, e)
@@ -189,7 +188,6 @@ func (r *Recorder) see(m *memory, l *look, others bool) (leases []Entry) {
 		r.day.entries, r.day.stories = append(r.day.entries, entries...), append(r.day.stories, ended...)
 		r.day.trim(l.scene.Seen.Now)
 	}
-	return leases
 }
 
 // hide keeps other users from reading files that were written before Slurm hid jobs.

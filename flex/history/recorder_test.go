@@ -28,7 +28,7 @@ func TestHangingDiskDelaysNoPass(t *testing.T) {
 			asked++
 			<-hang
 			return nil, nil
-		}, w.leased)
+		}, w.notify)
 		for range 5 {
 			r.Saw(w.Scene(), w.plan)
 			w.Snap.Now = w.Snap.Now.Add(time.Minute)
@@ -56,7 +56,7 @@ func TestAccountIsAskedAgainAfterAFailure(t *testing.T) {
 			return nil, errors.New("squeue: Socket timed out on send/recv operation")
 		}
 		return map[uint32]string{812: "ml"}, nil
-	}, w.leased)
+	}, w.notify)
 	w.requests(812, request("a1", mig.Accepted, noon, node))
 	w.Nodes(node, rising)
 	w.job(812, slurm.JobConfiguring, noon, node)
@@ -133,7 +133,7 @@ func TestLinesThatAFullDiskRefusesAreWrittenLater(t *testing.T) {
 	w.look(time.Minute)
 	assert.Len(t, w.read(Wait), 1)
 	assert.Len(t, w.read(Lease), 1)
-	assert.Len(t, w.leasedEnded, 1, "it is reported once")
+	assert.Len(t, w.newsOf(LeaseEnded), 1, "once")
 	assert.Empty(t, w.recorder.unwritten)
 }
 

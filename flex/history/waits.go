@@ -42,11 +42,14 @@ func (m *memory) waits(l *look) (ended []Entry) {
 			if o.Over {
 				continue
 			}
-			o.follow(run)
+			o.follow(l, run)
 			if end, at := l.endOf(o, g, run, m.looked[id.Region] != 0); end != "" {
 				o.Over = true
 				if at != 0 {
 					ended = append(ended, o.end(end, at, l, run))
+				}
+				if at != 0 && end == Granted {
+					l.note(News{What: MachinesCreated, Entry: ended[len(ended)-1]})
 				}
 			}
 		}
@@ -113,8 +116,12 @@ func (l *look) begin(g *mig.Group, run []mig.Request) *openWait {
 }
 
 // follow updates the wait from its requests.
-func (o *openWait) follow(run []mig.Request) {
+func (o *openWait) follow(l *look, run []mig.Request) {
+	before := o.Requests
 	for _, r := range run {
+		if at := slices.Index(before, r.Name); r.State == mig.Failed && (at < 0 || at == len(before)-1 && !o.Failing) {
+			l.note(News{What: RequestFailed, Entry: o.Entry, Cause: r.Cause})
+		}
 		if !slices.Contains(o.Requests, r.Name) {
 			o.Requests, o.Attempts = append(o.Requests, r.Name), o.Attempts+1
 		}

@@ -42,19 +42,20 @@ type world struct {
 	accounts map[uint32]string
 	plan     plan.Plan
 
-	leasedOpen     int     // how often an ongoing lease was reported
-	leasedOpenLost int64   // race losses of the last reported ongoing lease
-	leasedEnded    []Entry // leases that were reported as ended
+	news []News // in their order
 }
 
-// leased records the recorder's reports of leases.
-func (w *world) leased(e *Entry, ended bool) {
-	if !ended {
-		w.leasedOpen++
-		w.leasedOpenLost = e.RaceLost
-		return
+// notify records the recorder's news.
+func (w *world) notify(n News) { w.news = append(w.news, n) }
+
+// newsOf returns the news of a kind.
+func (w *world) newsOf(what What) (all []News) {
+	for _, n := range w.news {
+		if n.What == what {
+			all = append(all, n)
+		}
 	}
-	w.leasedEnded = append(w.leasedEnded, *e)
+	return all
 }
 
 // newWorld returns an empty cluster at noon after the recorder's first look.
@@ -72,7 +73,7 @@ func newWorld(t *testing.T) *world {
 
 // restart replaces the recorder, as a new process does.
 func (w *world) restart() {
-	w.recorder = New(w.Config, w.log, func([]uint32) (map[uint32]string, error) { return w.accounts, nil }, w.leased)
+	w.recorder = New(w.Config, w.log, func([]uint32) (map[uint32]string, error) { return w.accounts, nil }, w.notify)
 }
 
 // look makes a pass that much later.

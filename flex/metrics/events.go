@@ -8,11 +8,9 @@ import (
 
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/mig"
 )
 
-// events counts events between passes: created machines, registered nodes, failed requests, and
-// machine time.
+// events counts the history's news, lost machines, and machine time.
 type events struct {
 	queueWait *prometheus.HistogramVec // by nodeset
 	boot      *prometheus.HistogramVec // by nodeset
@@ -22,20 +20,9 @@ type events struct {
 	raceLost  *prometheus.CounterVec   // by nodeset
 	unhealthy *prometheus.CounterVec   // by nodeset and whether an earlier machine on the host was, too
 
-	machines history.Book[history.Machine, followed]
-	failed   history.Book[request, struct{}]
-	lost     history.Book[string, int] // by node: the consecutive looks that found the loss
-	raced    map[string]int64          // race losses already counted, by ID of an ongoing lease
+	looked map[string]time.Time // by region: the last look that read it
+	lost   map[string]int       // by node: the consecutive looks that found the loss
 }
-
-// followed is what looks have shown of a machine.
-type followed struct {
-	registered bool   // its node has registered
-	job        uint32 // the last job that reused it; 0: none
-}
-
-// request identifies a resize request.
-type request struct{ region, group, name string }
 
 func newEvents(f promauto.Factory) events {
 	e := events{
@@ -58,7 +45,7 @@ func newEvents(f promauto.Factory) events {
 		}, []string{"nodeset", "cause"}),
 		raceLost: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_race_lost_machine_seconds_total",
-			Help: "Machine-seconds for jobs that started in another nodeset, counted when the machine is gone or has another job; they are also in slurmflex_machine_seconds_total.",
+			Help: "Machine-seconds for jobs that started in another nodeset, counted when the machine is gone; they are also in slurmflex_machine_seconds_total.",
 		}, []string{"nodeset"}),
 		unhealthy: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_failed_checks_total",
@@ -66,7 +53,6 @@ func newEvents(f promauto.Factory) events {
 		}, []string{"nodeset", "host"}),
 	}
 	e.forget()
-	e.raced = map[string]int64{}
 	return e
 }
 
@@ -89,134 +75,68 @@ func (e *events) begin(nodeset string) {
 // lose counts lost machines. A loss counts if it is certain, or if two consecutive looks found it,
 // because a list may be wrong once.
 func (e *events) lose(s *scene.Scene, losses []scene.Loss) {
+	found := map[string]int{}
+	for name, looks := range e.lost {
+		if set := s.Config.FlexSetOf(name); set != nil && s.Unseen(set.Region) {
+			found[name] = looks
+		}
+	}
 	for _, loss := range losses {
 		for _, name := range loss.Nodes {
-			looks, _ := e.lost.Show(name, loss.Region)
-			counted := *looks >= 2
-			*looks++
+			found[name] = e.lost[name] + 1
 			if loss.Certain {
-				*looks = max(*looks, 2)
+				found[name] = max(found[name], 2)
 			}
-			if *looks >= 2 && !counted {
+			if found[name] >= 2 && e.lost[name] < 2 {
 				e.losses.WithLabelValues(loss.NodeSet, string(loss.Cause)).Inc()
 			}
 		}
 	}
-	e.lost.Close(s, func(string, *int) bool { return true }) // looks must be consecutive
+	e.lost = found
 }
 
-// forget makes the next look count as the first one. Race losses stay counted: the history, too,
-// continues with the leases that it has seen.
-func (e *events) forget() {
-	e.machines, e.failed, e.lost = history.Book[history.Machine, followed]{}, history.Book[request, struct{}]{}, history.Book[string, int]{}
-}
+// forget makes the next look count as the first one.
+func (e *events) forget() { e.looked, e.lost = map[string]time.Time{}, map[string]int{} }
 
-// Leased records a lease of the history that is ongoing or has ended. It may run concurrently with
-// all other methods.
-func (m *Metrics) Leased(e *history.Entry, ended bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.events.enterRace(e, ended)
-	if ended {
-		m.events.enterCheck(e)
-	}
-}
-
-// enterCheck counts the failed health check of a machine that is gone.
-func (e *events) enterCheck(lease *history.Entry) {
-	host := "new"
-	if lease.BadHost {
-		host = "again"
-	}
-	if lease.Unhealthy != "" {
-		e.unhealthy.WithLabelValues(lease.NodeSet, host).Inc()
-	}
-}
-
-// enterRace counts the race losses of a lease since the last look. Losses that an ongoing lease
-// shows at the first look were counted by an earlier process.
-func (e *events) enterRace(lease *history.Entry, ended bool) {
-	was, known := e.raced[lease.ID]
-	if (known || ended) && lease.RaceLost > was {
-		e.raceLost.WithLabelValues(lease.NodeSet).Add(float64(lease.RaceLost - was))
-	}
-	e.raced[lease.ID] = lease.RaceLost
-	if ended {
-		delete(e.raced, lease.ID)
-	}
-}
-
-// enter counts the events since the last look, and returns the causes of failed requests.
-func (e *events) enter(s *scene.Scene) (failures []mig.Cause) {
-	for _, g := range s.Seen.Groups {
-		for _, r := range g.Requests {
-			if r.State != mig.Failed {
-				continue
-			}
-			if _, isNew := e.failed.Show(request{g.Region, g.Name, r.Name}, g.Region); isNew {
-				failures = append(failures, r.Cause)
-			}
+// spend counts the time of machines since the last look.
+func (e *events) spend(s *scene.Scene) {
+	held, now := heldNodes(s), s.Seen.Now
+	for _, in := range history.Machines(s) {
+		set, since := s.Config.FlexSetOf(in.Name), e.looked[in.Region]
+		if set != nil && !since.IsZero() && !in.Stopped() {
+			use := useOf(in, isReused(s, in), held[in.Name], now)
+			e.seconds.WithLabelValues(set.Name, use).Add(max(0, now.Sub(scene.Later(since, in.Created))).Seconds())
 		}
 	}
-	e.failed.Close(s, nil)
-	held := heldNodes(s)
-	for key, in := range history.Machines(s) {
-		if set := s.Config.FlexSetOf(in.Name); set != nil {
-			e.enterMachine(s, key, in, set.Name, held[in.Name])
+	for _, region := range s.Regions() {
+		if !s.Unseen(region) {
+			e.looked[region] = now
 		}
 	}
-	e.machines.Close(s, nil)
-	return failures
 }
 
-// enterMachine counts a machine's events, and its time since the last look. held is true if a job
-// that has lost other machines keeps it.
-func (e *events) enterMachine(s *scene.Scene, key history.Machine, in scene.Machine, nodeset string, held bool) {
-	of, isNew := e.machines.Show(key, in.Region)
-	was, now, other := *of, s.Seen.Now, otherJob(s, in)
-	use := useOf(in, other != 0, held, now)
-	of.registered = was.registered || isRegistered(in) && !in.Leaving()
-	if use == reused {
-		of.job = other
-	}
-	since := e.machines.Last(in.Region)
-	if since.IsZero() {
-		return
-	}
-	if isNew && in.Owned != nil {
-		if asked := askedAt(*in.Instance, in.Owned.Requests); !asked.IsZero() {
-			e.queueWait.WithLabelValues(nodeset).Observe(in.Created.Sub(asked).Seconds())
+// Count counts the history's news. It may run concurrently with all other methods.
+func (m *Metrics) Count(n history.News) {
+	e, nodeset := &m.events, n.Entry.NodeSet
+	switch n.What {
+	case history.RequestFailed:
+		m.failures.WithLabelValues(n.Cause.String()).Inc()
+	case history.MachinesCreated:
+		for range n.Entry.Count {
+			e.queueWait.WithLabelValues(nodeset).Observe(float64(n.Entry.Took()))
 		}
-	}
-	if of.registered && !was.registered {
-		e.boot.WithLabelValues(nodeset).Observe(max(0, now.Sub(in.Created)).Seconds())
-	}
-	if of.job != was.job {
+	case history.NodeRegistered:
+		e.boot.WithLabelValues(nodeset).Observe(float64(n.Seconds))
+	case history.MachineReused:
 		e.reuses.WithLabelValues(nodeset).Inc()
-	}
-	if !in.Stopped() {
-		e.seconds.WithLabelValues(nodeset, use).Add(max(0, now.Sub(scene.Later(since, in.Created))).Seconds())
-	}
-}
-
-// askedAt returns when the machine was first requested: when the request was made that created it,
-// or the first of the failed requests for it immediately before. It returns zero if that request is
-// no longer on record.
-func askedAt(in mig.Instance, requests []mig.Request) (at time.Time) {
-	var since time.Time // start of the current series of failed attempts
-	for _, r := range requests {
-		switch {
-		case !r.Names(in.Name) || r.Created.After(in.Created):
-		case r.State == mig.Cancelled:
-			since = time.Time{}
-		case since.IsZero():
-			since = r.Created
-			fallthrough
-		default:
-			if r.State != mig.Failed {
-				at, since = since, time.Time{}
-			}
+	case history.LeaseEnded:
+		e.raceLost.WithLabelValues(nodeset).Add(float64(n.Entry.RaceLost))
+		host := "new"
+		if n.Entry.BadHost {
+			host = "again"
+		}
+		if n.Entry.Unhealthy != "" {
+			e.unhealthy.WithLabelValues(nodeset, host).Inc()
 		}
 	}
-	return at
 }

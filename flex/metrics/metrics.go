@@ -161,9 +161,7 @@ func (m *Metrics) Saw(s *scene.Scene, p plan.Plan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.begun = s.Seen.Begun
-	for _, cause := range m.events.enter(s) {
-		m.failures.WithLabelValues(cause.String()).Inc()
-	}
+	m.events.spend(s)
 	m.events.lose(s, p.Losses)
 	for _, g := range s.Seen.Groups {
 		if n := len(g.Requests); n > 0 && fails(g.Requests[n-1]) {

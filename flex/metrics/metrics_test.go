@@ -11,7 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
+	"slurmflex/flex/history"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -23,9 +25,10 @@ import (
 
 var noon = scenetest.Noon
 
-// world holds metrics with a settable clock, and the input of the next pass.
+// world holds metrics with a settable clock, the history that they count from, and the input of the next pass.
 type world struct {
 	*Metrics
+	recorder *history.Recorder
 	*scenetest.World
 	t        *testing.T
 	registry *prometheus.Registry
@@ -42,6 +45,8 @@ func newWorld(t *testing.T) *world {
 		"cpu: {node_count_dynamic_max: 1}")
 	w := &world{t: t, World: scenetest.New(cfg), registry: prometheus.NewPedanticRegistry(), now: noon}
 	w.Metrics = New(w.registry, cfg, "v1", func() time.Time { return w.now })
+	cfg.Options.StateDir = t.TempDir()
+	w.recorder = history.New(cfg, zap.NewNop(), nil, w.Count)
 	w.Nodes("alpha-a3-[0-3],alpha-g2-0,alpha-cpu-0", scenetest.PoweredDown)
 	return w
 }
@@ -51,6 +56,8 @@ func (w *world) pass(after time.Duration) {
 	w.now = w.now.Add(after)
 	w.Snap.Begun, w.Snap.Now = w.now.Add(-time.Second), w.now
 	w.Saw(w.Scene(), w.plan)
+	w.recorder.Saw(w.Scene(), w.plan)
+	w.recorder.Wait(time.Minute)
 	w.now = w.now.Add(time.Second)
 	w.Stood(nil)
 	w.now = w.now.Add(-time.Second)
@@ -200,29 +207,14 @@ func TestWaitEndsAtCreationAndBootAtRegistration(t *testing.T) {
 	}
 }
 
-// C14: a failed attempt does not shorten the wait.
-func TestWaitStartsWithTheFirstAttempt(t *testing.T) {
-	made := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	attempt := func(state mig.RequestState, ago time.Duration) mig.Request {
-		return mig.Request{State: state, Instances: []string{"n"}, Created: made.Add(-ago)}
-	}
-	for name, c := range map[string]struct {
-		requests []mig.Request
-		want     time.Duration
-	}{
-		"the first attempt":                   {[]mig.Request{attempt(mig.Succeeded, time.Hour)}, time.Hour},
-		"two that failed before it":           {[]mig.Request{attempt(mig.Failed, 3*time.Hour), attempt(mig.Failed, 2*time.Hour), attempt(mig.Succeeded, time.Hour)}, 3 * time.Hour},
-		"an attempt for another machine":      {[]mig.Request{attempt(mig.Cancelled, 3*time.Hour), attempt(mig.Succeeded, time.Hour)}, time.Hour},
-		"an attempt for its previous machine": {[]mig.Request{attempt(mig.Succeeded, 9*time.Hour), attempt(mig.Failed, 2*time.Hour), attempt(mig.Succeeded, time.Hour)}, 2 * time.Hour},
-	} {
-		assert.Equal(t, made.Add(-c.want), askedAt(mig.Instance{Name: "n", Created: made}, c.requests), name)
-	}
-}
-
 func TestEarlierObjectsAreNotCounted(t *testing.T) {
 	for name, first := range map[string]func(*world){
 		"first look of a process": func(*world) {},
-		"after standby":           func(w *world) { w.pass(time.Minute); w.Stood(fmt.Errorf("%w on ctl2", leader.ErrStandby)) },
+		"after standby": func(w *world) {
+			w.pass(time.Minute)
+			w.Stood(fmt.Errorf("%w on ctl2", leader.ErrStandby))
+			w.recorder.Stood(leader.ErrStandby)
+		},
 		"first look at a region": func(w *world) {
 			groups, machines := w.Snap.Groups, w.Snap.Instances
 			w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = map[string]error{scenetest.US: errors.New("503")}, nil, nil

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"time"
 
 	"slurmflex/flex/history"
@@ -19,16 +20,15 @@ const (
 	idle     = "idle"     // billed for anything else: boots, waits for a job, drains, shutdowns
 )
 
-// useOf returns the present use of a machine. other is true if its jobs are not the job that it was
-// requested for. held is true if a job that has lost other machines keeps it.
-func useOf(in scene.Machine, other, held bool, now time.Time) string {
+// useOf returns the present use of a machine. held is true if a job that has lost other machines keeps it.
+func useOf(in scene.Machine, isReused, held bool, now time.Time) string {
 	n := in.Node
 	switch {
 	case !isRegistered(in):
 		return idle
 	case held:
 		return salvaged
-	case n.State.Base != slurm.Idle && other:
+	case n.State.Base != slurm.Idle && isReused:
 		return reused
 	case n.State.Base != slurm.Idle:
 		return used
@@ -53,19 +53,10 @@ func heldNodes(s *scene.Scene) map[string]bool {
 	return nodes
 }
 
-// otherJob returns a job on a machine that was requested for a different job, if that job is not on
-// the machine; 0 otherwise. A machine of a shared group counts as requested for any of the jobs
-// that share it, because a started job does not show whether the machine is older.
-func otherJob(s *scene.Scene, in scene.Machine) (other uint32) {
-	stamp := s.StampOf(in)
-	if !stamp.ForJobs() {
-		return 0 // a static node, or not a slurmflex machine
-	}
-	for _, j := range s.HoldersOf(in.Name) {
-		if scene.IsFor(stamp, j) {
-			return 0
-		}
-		other = j.ID
-	}
-	return other
+// isReused reports whether a machine that was requested for a job has jobs, and none that it was
+// requested for. A machine of a shared group counts as requested for any of the jobs that share it,
+// because a started job does not show whether the machine is older.
+func isReused(s *scene.Scene, in scene.Machine) bool {
+	stamp, jobs := s.StampOf(in), s.HoldersOf(in.Name)
+	return stamp.ForJobs() && len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j *slurm.Job) bool { return scene.IsFor(stamp, j) })
 }

@@ -610,20 +610,12 @@ var mutants = []mutant{
 		"v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay &&", "v.Do == rules.Requests || false &&", passes,
 	},
 	{
-		"what a first look shows is taken for new", "flex/history/book.go",
-		"!b.Last(region).IsZero()\n", "true\n", history,
-	},
-	{
-		"objects of an unread region are taken for gone", "flex/history/book.go",
-		`if e.shown || e.region != "" && s.Unseen(e.region) {`, "if e.shown {", history,
-	},
-	{
-		"an object is forgotten because one list lacks it", "flex/history/book.go",
-		"isOver := e.missed\n", "isOver := true\n", history,
+		"what a first look shows is taken for new", "flex/history/news.go",
+		"if l.looked[n.Entry.Region] != 0 {", "if true {", history,
 	},
 	{
 		"an uncertain loss counts although one list may be wrong", "flex/metrics/events.go",
-		"if *looks >= 2 && !counted {", "if !counted {", history,
+		"if found[name] >= 2 && e.lost[name] < 2 {", "if e.lost[name] < 2 {", history,
 	},
 	{
 		"a busy daemon lets no other process act", "flex/run.go",

@@ -1,0 +1,69 @@
+package history
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
+)
+
+func TestMachineIsIdentifiedByZoneNameAndCreation(t *testing.T) {
+	w := scenetest.New(alpha(8))
+	w.Group("g", mig.Stamp{NodeSet: "a3", Job: 1})
+	w.Machine("alpha-a3-0", "g")
+	w.Machine("alpha-a3-1", "foreign")
+	w.Machine("alpha-a3-2", "g").Created = time.Time{}
+	again := w.Machine("alpha-a3-0", "g")
+	again.Zone, again.Created = us+"-b", again.Created.Add(time.Hour)
+	var seen []string
+	for key, in := range Machines(w.Scene()) {
+		seen = append(seen, fmt.Sprint(key.Zone, " ", key.Name, " ", in.Created.Sub(scenetest.Noon)))
+	}
+	assert.Equal(t, []string{us + "-a alpha-a3-0 0s", us + "-b alpha-a3-0 1h0m0s"}, seen)
+}
+
+func TestNodeIsRegisteredWhileItsSlurmdAnswers(t *testing.T) {
+	for state, want := range map[string]bool{
+		scenetest.Idle: true, scenetest.Busy: true, "MIXED+CLOUD+DRAIN": true, "IDLE+CLOUD+NOT_RESPONDING": false,
+		scenetest.PoweringUp: false, "IDLE+CLOUD+POWERING_DOWN": false, "DOWN+CLOUD": false,
+	} {
+		assert.Equal(t, want, Registered(slurm.ParseState(state)), state)
+	}
+}
+
+// C14: a failed attempt does not shorten the wait.
+func TestNewsHasOnceWhatHappensToAWaitAndItsMachine(t *testing.T) {
+	w := newWorld(t)
+	failed := request("a1", mig.Failed, noon, node)
+	failed.Cause = mig.CauseCapacity
+	w.job(812, slurm.JobPending, time.Time{})
+	w.requests(812, failed)
+	w.look(time.Minute)
+	w.requests(812, failed, request("a2", mig.Accepted, w.Snap.Now, node))
+	w.look(time.Minute)
+	w.requests(812, failed, request("a2", mig.Succeeded, w.ago(time.Minute), node))
+	w.Machine(node, group).Created = w.Snap.Now
+	w.Nodes(node, rising)
+	w.look(0)
+	w.Nodes(node, free)
+	w.look(4 * time.Minute)
+	w.Nodes(node, busy)
+	w.job(815, slurm.JobRunning, w.Snap.Now, node)
+	for range 2 {
+		w.restart()
+		w.look(time.Minute)
+	}
+	var kinds []What
+	for _, n := range w.news {
+		kinds = append(kinds, n.What)
+	}
+	assert.Equal(t, []What{RequestFailed, MachinesCreated, NodeRegistered, MachineReused}, kinds)
+	assert.Equal(t, mig.CauseCapacity, w.news[0].Cause)
+	assert.EqualValues(t, 120, w.news[1].Entry.Took(), "since the first attempt")
+	assert.EqualValues(t, 240, w.news[2].Seconds)
+}

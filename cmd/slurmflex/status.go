@@ -17,9 +17,9 @@ import (
 
 // status holds the flags of the status command.
 type status struct {
-	json, me      bool
-	filter        view.Filter
-	order, output string
+	json, me bool
+	filter   view.Filter
+	output   string
 }
 
 func newStatus(a *app) *cobra.Command {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/cmd/slurmflex-trial/trial"
-	"slurmflex/flex/usage"
+	"slurmflex/config"
 )
 
 func main() { os.Exit(run()) }
@@ -32,7 +32,7 @@ func run() int {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, "slurmflex-trial:", strings.ReplaceAll(err.Error(), "\n", "; "))
-	if usage.Is(err) {
+	if config.IsMisuse(err) {
 		return 2
 	}
 	return 1

@@ -14,7 +14,6 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/cost"
 	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/flex/wake"
 	"slurmflex/slurm"
@@ -35,7 +34,7 @@ the daemon's next pass.`,
 		ValidArgsFunction: a.complete(nodeSets),
 		RunE: a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
 			if err := finish(&block, until, time.Now()); err != nil {
-				return usage.Wrap(err)
+				return config.Misuse(err)
 			}
 			nodes, err := a.mark(cmd.Context(), cfg, "block", args[0], func(ctx context.Context, s flex.Scheduler) ([]string, error) {
 				return flex.Block(ctx, s, cfg, args[0], block)
@@ -110,7 +109,7 @@ nodes, such as SlurmUser.`,
 // reads the records in its next pass.
 func (a *app) mark(ctx context.Context, cfg *config.Config, verb, nodeset string, change func(context.Context, flex.Scheduler) ([]string, error)) ([]string, error) {
 	if _, err := cfg.NeedFlexSet(nodeset); err != nil {
-		return nil, usage.Wrap(err)
+		return nil, config.Misuse(err)
 	}
 	nodes, err := change(ctx, a.scheduler(cfg))
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/check"
-	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 )
 
@@ -42,7 +41,7 @@ or of all keys. Changes nothing.`,
 			for _, k := range keys {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", k.Path, view.Wrap(k.Meaning(), "    ", view.Width))
 			}
-			return usage.Wrap(err)
+			return config.Misuse(err)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			var keys []string
@@ -107,7 +106,7 @@ something could not be checked, 2 if it is invalid.`,
 				return err
 			}
 			if !report.Valid {
-				return usage.Wrap(report.Err())
+				return config.Misuse(report.Err())
 			}
 			return report.Err()
 		},

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"slurmflex/config"
 	"slurmflex/flex/cost"
-	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 )
 
@@ -31,7 +31,7 @@ hides jobs from other users, it runs as SlurmUser.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bill, err := q.Bill()
 			if err != nil {
-				return usage.Wrap(err)
+				return config.Misuse(err)
 			}
 			cfg, err := a.config()
 			if err != nil {
@@ -39,7 +39,7 @@ hides jobs from other users, it runs as SlurmUser.`,
 			}
 			paid, err := cost.ReadPrices(cmp.Or(prices, a.pricesPath()), prices != "")
 			if err != nil {
-				return usage.Wrap(err)
+				return config.Misuse(err)
 			}
 			report, err := bill.Read(cfg, paid)
 			switch {

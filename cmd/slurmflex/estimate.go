@@ -8,7 +8,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/estimate"
-	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 )
 
@@ -32,7 +31,7 @@ It asks Google nothing.`,
   slurmflex estimate 812`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (partitions != "") {
-				return usage.Errorf("usage: %s JOB, or %[1]s -p PARTITION -N NODES", cmd.CommandPath())
+				return config.Misusef("usage: %s JOB, or %[1]s -p PARTITION -N NODES", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -50,7 +49,7 @@ It asks Google nothing.`,
 			} else {
 				var err error
 				if answers, err = estimate.OfPartitions(cfg, partitions, nodes); err != nil {
-					return usage.Wrap(err)
+					return config.Misuse(err)
 				}
 			}
 			report, err := estimate.Answered(cfg, answers, short, now)

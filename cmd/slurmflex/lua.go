@@ -10,7 +10,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/setup"
 	"slurmflex/flex/slurmconf"
-	"slurmflex/flex/usage"
 )
 
 func newLua(a *app) *cobra.Command {
@@ -33,7 +32,7 @@ func newJobSubmit(a *app) *cobra.Command {
 		Args: noArguments,
 		RunE: a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
 			if err := cmp.Or(slurmconf.CheckLevels(levels), slurmconf.Options{Machines: machines}.Check(cfg)); err != nil {
-				return usage.Wrap(err)
+				return config.Misuse(err)
 			}
 			return setup.Output(cmd.OutOrStdout(), output, func() (string, error) {
 				return slurmconf.JobSubmit(slurmconf.Input{Config: cfg, Machines: a.machines(cmd.Context(), cfg, machines)}, levels)

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
-	"slurmflex/flex/usage"
 )
 
 // The exit statuses of every command.
@@ -91,7 +90,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case usage.Is(err):
+	case config.IsMisuse(err):
 		return exitUsage
 	}
 	return exitFailed

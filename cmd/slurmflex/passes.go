@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
+	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/command"
 	"slurmflex/flex/door"
@@ -19,9 +20,7 @@ import (
 	"slurmflex/flex/hook"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
-	"slurmflex/flex/reload"
 	"slurmflex/flex/systemd"
-	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/flex/wake"
 	"slurmflex/flex/web"
@@ -79,8 +78,8 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	a.history.Remember()
 	r.Watch, r.Promises = flex.Watchers{board, doors, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
-	reloader := &reload.Reloader{
-		File: a.configPath, Read: a.config, R: r, Users: []reload.User{board, doors, a.measures, a.history},
+	reloader := &flex.Reloader{
+		File: a.configPath, Read: a.config, R: r, Users: []flex.User{board, doors, a.measures, a.history},
 		Valid: a.measures.ConfigRead, Differ: board.NoteConfig,
 	}
 	var beside sync.WaitGroup
@@ -172,7 +171,7 @@ func newPass(a *app) *cobra.Command {
 // textfileFlag adds --textfile, which names the file that node_exporter reads metrics from.
 func textfileFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "textfile", "", "write metrics into this `file`, for node_exporter")
-	cmd.PreRunE = func(*cobra.Command, []string) error { return usage.Wrap(metrics.CheckTextfile(*file)) }
+	cmd.PreRunE = func(*cobra.Command, []string) error { return config.Misuse(metrics.CheckTextfile(*file)) }
 }
 
 // onePass runs one pass, prints its actions, and writes its metrics into the file.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"slurmflex/config"
 	"slurmflex/flex/hook"
-	"slurmflex/flex/usage"
 )
 
 // defaultConfig is the configuration file used without --config.
@@ -33,7 +33,7 @@ reconciles the difference between what Slurm wants and what Compute has.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage.Errorf("%s; see %s --help", strings.Replace(err.Error(), "unknown flag: ", "unknown flag ", 1), cmd.CommandPath())
+		return config.Misusef("%s; see %s --help", strings.Replace(err.Error(), "unknown flag: ", "unknown flag ", 1), cmd.CommandPath())
 	})
 	root.Flags().Bool("version", false, "print the version and exit")
 	root.SetVersionTemplate("{{.Version}}")
@@ -98,7 +98,7 @@ func exclude(cmd *cobra.Command, one, other string) {
 	cmd.MarkFlagsMutuallyExclusive(one, other) // completion then offers only one of them
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
-			return usage.Errorf("--%s and --%s are mutually exclusive", one, other)
+			return config.Misusef("--%s and --%s are mutually exclusive", one, other)
 		}
 		return check(cmd, args)
 	}
@@ -109,7 +109,7 @@ func exactly(n int, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
 			_, arguments, _ := strings.Cut(cmd.Use, " ")
-			return usage.Errorf("usage: %s %s (for example %s)", cmd.CommandPath(), arguments, example)
+			return config.Misusef("usage: %s %s (for example %s)", cmd.CommandPath(), arguments, example)
 		}
 		return nil
 	}
@@ -118,7 +118,7 @@ func exactly(n int, example string) cobra.PositionalArgs {
 // noArguments rejects arguments for commands that take only flags.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage.Errorf("%s takes no arguments, not even %q; see %[1]s --help", cmd.CommandPath(), args[0])
+		return config.Misusef("%s takes no arguments, not even %q; see %[1]s --help", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
@@ -135,5 +135,5 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 		slices.Sort(similar)
 		next = "; did you mean " + strings.Join(similar, " or ") + "? See"
 	}
-	return usage.Errorf("%s has no command %q%s %[1]s --help", cmd.CommandPath(), args[0], next)
+	return config.Misusef("%s has no command %q%s %[1]s --help", cmd.CommandPath(), args[0], next)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"slurmflex/config"
 	"slurmflex/flex/terminal"
-	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 )
 
@@ -37,7 +37,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
   slurmflex status --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.check(); err != nil {
-				return usage.Wrap(err)
+				return config.Misuse(err)
 			}
 			v, err := a.see(cmd.Context())
 			if err != nil {

@@ -21,7 +21,6 @@ import (
 	"slurmflex/flex/leader"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
-	"slurmflex/flex/usage"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
 )
@@ -45,11 +44,11 @@ type app struct {
 func (a *app) config() (*config.Config, error) {
 	cfg, err := config.Load(a.configPath)
 	if err != nil {
-		return nil, usage.Wrap(err)
+		return nil, config.Misuse(err)
 	}
 	if a.logLevel != "" {
 		if _, err := zapcore.ParseLevel(a.logLevel); err != nil {
-			return nil, usage.Errorf("unknown --log-level %q; choose one of: debug, info, warn, error", a.logLevel)
+			return nil, config.Misusef("unknown --log-level %q; choose one of: debug, info, warn, error", a.logLevel)
 		}
 		cfg.Options.LogLevel = a.logLevel
 	}
@@ -111,7 +110,7 @@ const recordLimit = 5 * time.Second
 func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*gce.Client, error) {
 	if cfg.Options.CredentialsFile == "" { // otherwise it was already checked
 		if err := config.CheckSecret(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {
-			return nil, usage.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)
+			return nil, config.Misusef("GOOGLE_APPLICATION_CREDENTIALS: %w", err)
 		}
 	}
 	var regions []gce.Region

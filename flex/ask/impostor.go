@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"slurmflex/config"
-	"slurmflex/flex/port"
 )
 
 // impostor is the error if another user listens at the daemon's address. Any user may take the port
@@ -39,16 +38,16 @@ func (d Daemon) dial(ctx context.Context, network, address string) (net.Conn, er
 }
 
 func (d Daemon) checkListener(conn net.Conn) error {
-	if !port.Local(conn) {
+	if !isLocal(conn) {
 		return nil
 	}
 	at := conn.RemoteAddr().(*net.TCPAddr)
-	uid, err := port.Owner(at)
+	uid, err := ListenerAt(at)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(d.trusted(), uid) {
-		return impostor{at, port.NameOf(uid)}
+		return impostor{at, UserName(uid)}
 	}
 	return nil
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 
+	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/takedown"
 	"slurmflex/flex/terminal"
-	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/slurm/scontrol"
 )
@@ -39,11 +39,11 @@ type Down struct {
 func (d *Down) Run(ctx context.Context) error {
 	if d.NodeSet != "" {
 		if _, err := d.R.Config.NeedFlexSet(d.NodeSet); err != nil {
-			return usage.Wrap(err)
+			return config.Misuse(err)
 		}
 	}
 	if !d.DryRun && !d.Yes && !terminal.Is(d.In) {
-		return usage.Errorf("no terminal to ask for the cluster's name; to take it down without being asked: --yes")
+		return config.Misusef("no terminal to ask for the cluster's name; to take it down without being asked: --yes")
 	}
 	down := &flex.Down{R: d.R, Lock: d.Lock, Partitions: d.Slurm, Options: takedown.Options{NodeSet: d.NodeSet, Jobs: d.jobs()}}
 	seen, err := d.look(ctx, down)

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/takedown"
-	"slurmflex/flex/usage"
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/scenetest"
 )
@@ -48,7 +48,7 @@ func TestDownStopsBeforeItChangesAnything(t *testing.T) {
 	} {
 		err := down(c.change).Run(t.Context())
 		require.ErrorContains(t, err, says)
-		assert.Equal(t, c.usage, usage.Is(err), says)
+		assert.Equal(t, c.usage, config.IsMisuse(err), says)
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"slurmflex/flex/logs"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/flex/wake"
 	"slurmflex/slurm"
@@ -72,7 +71,7 @@ func (h Hook) Run(ctx context.Context, wakeUp wake.Call, noJobs error) error {
 	called, err := names(wakeUp.Nodes)
 	if err != nil {
 		h.Log.Error("nothing done", zap.Error(err))
-		return usage.Wrap(err)
+		return config.Misuse(err)
 	}
 	calls := wake.Sort(h.Config, called)
 	if len(calls.Unknown) > 0 {

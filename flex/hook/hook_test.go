@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"slurmflex/config"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/wake"
 	"slurmflex/slurm"

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"slurmflex/flex/rundir"
 )
 
 // Lock lets one process on this host reconcile at a time: the daemon, passes that hooks start, or
@@ -90,12 +88,12 @@ func (l Lock) Usable() error {
 }
 
 func (l Lock) open(name string) (*os.File, error) {
-	if err := rundir.Check(l.Dir); err != nil {
+	if err := CheckDir(l.Dir); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(l.Dir, name), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock file: %w", rundir.Advised(err))
+		return nil, fmt.Errorf("lock file: %w", Advised(err))
 	}
 	return f, nil
 }

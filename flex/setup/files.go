@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"slurmflex/config"
 	"slurmflex/config/regular"
-	"slurmflex/flex/usage"
 )
 
 // File is a file to be created.
@@ -92,7 +92,7 @@ func Replace(path, text string) error {
 func Output(stdout io.Writer, file string, text func() (string, error)) error {
 	if file != "" {
 		if err := checkOutput(file); err != nil {
-			return usage.Wrap(err)
+			return config.Misuse(err)
 		}
 	}
 	written, err := text()

@@ -9,7 +9,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/slurmconf"
-	"slurmflex/flex/usage"
 	"slurmflex/slurm"
 )
 
@@ -31,16 +30,16 @@ type Slurm interface {
 func (i *Init) Write(ctx context.Context, s Slurm, machines slurmconf.Describe, in io.Reader, out io.Writer) (next string, err error) {
 	questions := i.Questions()
 	if err := checkNew(i.Path, i.FlexConf); err != nil {
-		return "", usage.Wrap(err)
+		return "", config.Misuse(err)
 	}
 	if err := i.checkGiven(questions); err != nil {
-		return "", usage.Wrap(err)
+		return "", config.Misuse(err)
 	}
 	if err := i.askSlurm(ctx, s); err != nil {
 		return "", err
 	}
 	if err := i.askOthers(ctx, questions, in, out); err != nil {
-		return "", usage.Wrap(err)
+		return "", config.Misuse(err)
 	}
 	files, err := i.files(ctx, s, machines)
 	if err != nil {
@@ -79,7 +78,7 @@ func (i *Init) files(ctx context.Context, s Slurm, machines slurmconf.Describe) 
 	text := i.Config()
 	cfg, err := config.Parse(i.Path, []byte(text))
 	if err != nil {
-		return nil, usage.Wrap(err)
+		return nil, config.Misuse(err)
 	}
 	i.Machines = map[string]string{i.NodeSet(): i.Machine}
 	flexConf, err := i.Options.Write(ctx, cfg, s, machines)

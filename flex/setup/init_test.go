@@ -14,7 +14,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/slurmconf"
-	"slurmflex/flex/usage"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -58,7 +57,7 @@ func TestInitTakesTheRestFromSlurmAndWritesBothFiles(t *testing.T) {
 		assert.Contains(t, string(text), has)
 	}
 	_, err = i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
-	assert.True(t, usage.Is(err), "init replaces no file: %v", err)
+	assert.True(t, config.IsMisuse(err), "init replaces no file: %v", err)
 }
 
 func TestInitWritesNothingForAnUnknownMachine(t *testing.T) {
@@ -72,7 +71,7 @@ func TestInitWritesNothingForAnUnknownMachine(t *testing.T) {
 func TestOutputIsCheckedBeforeItsTextIsMade(t *testing.T) {
 	var stdout strings.Builder
 	never := func() (string, error) { panic("the text is made") }
-	assert.True(t, usage.Is(Output(&stdout, t.TempDir(), never)), "a folder is no file")
+	assert.True(t, config.IsMisuse(Output(&stdout, t.TempDir(), never)), "a folder is no file")
 
 	text := func() (string, error) { return "text\n", nil }
 	require.NoError(t, Output(&stdout, "", text))

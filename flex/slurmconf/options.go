@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"slurmflex/config"
-	"slurmflex/flex/usage"
 	"slurmflex/slurm"
 )
 
@@ -43,10 +42,10 @@ func (o Options) SlurmVersion(ctx context.Context, s Slurm) (v slurm.Version, er
 			return v, fmt.Errorf("%w; or give --slurm-version, such as 22.05", err)
 		}
 	} else if v, err = slurm.ParseVersion(o.Version); err != nil {
-		return v, usage.Errorf("--slurm-version: %w", err)
+		return v, config.Misusef("--slurm-version: %w", err)
 	}
 	if old := TooOld(v); old != "" {
-		return v, usage.Errorf("%s; set the version that you upgrade to with --slurm-version", old)
+		return v, config.Misusef("%s; set the version that you upgrade to with --slurm-version", old)
 	}
 	return v, nil
 }
@@ -61,7 +60,7 @@ func (o Options) Write(ctx context.Context, cfg *config.Config, s Slurm, machine
 		return "", err
 	}
 	if err := o.Check(cfg); err != nil {
-		return "", usage.Wrap(err)
+		return "", config.Misuse(err)
 	}
 	if o.Programs == "" {
 		if o.Programs, err = Programs(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/usage"
+	"slurmflex/config"
 	"slurmflex/slurm"
 )
 
@@ -45,6 +45,6 @@ func TestVersionErrorsNameTheFlag(t *testing.T) {
 	} {
 		_, err := Options{Version: c.given}.SlurmVersion(t.Context(), c.slurm)
 		require.ErrorContains(t, err, says)
-		assert.Equal(t, c.usage, usage.Is(err), says)
+		assert.Equal(t, c.usage, config.IsMisuse(err), says)
 	}
 }

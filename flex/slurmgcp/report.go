@@ -12,7 +12,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/check"
 	"slurmflex/flex/slurmconf"
-	"slurmflex/flex/usage"
 	"slurmflex/slurm"
 )
 
@@ -33,11 +32,11 @@ func Read(ctx context.Context, cfg *config.Config, s slurmconf.Slurm, o slurmcon
 		return c, err
 	}
 	if err := o.Check(cfg); err != nil {
-		return c, usage.Wrap(err)
+		return c, config.Misuse(err)
 	}
 	if conf != "" {
 		if c.SlurmConf, err = slurmconf.Read(conf); err != nil {
-			return c, usage.Wrap(err)
+			return c, config.Misuse(err)
 		}
 	}
 	return c, nil

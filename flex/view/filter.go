@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"slurmflex/config"
-	"slurmflex/flex/usage"
 )
 
 // Filter selects a part of a view. Empty fields match everything.
@@ -33,7 +32,7 @@ func (f Filter) check(v View) error {
 // or partition is wrong usage.
 func (v View) Select(f Filter) (View, error) {
 	if err := f.check(v); err != nil {
-		return View{}, usage.Wrap(err)
+		return View{}, config.Misuse(err)
 	}
 	if f.User != "" && v.hidesUsers() {
 		return View{}, errors.New("--me and --user do not work here, because Slurm hides the users of jobs (PrivateData)")

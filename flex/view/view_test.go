@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/flex/usage"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -494,7 +494,7 @@ func TestSelectRefusesFiltersThatCannotMatch(t *testing.T) {
 	} {
 		_, err := v.Select(f)
 		require.ErrorContains(t, err, says)
-		assert.Equal(t, f.User == "", usage.Is(err), says)
+		assert.Equal(t, f.User == "", config.IsMisuse(err), says)
 	}
 	v.Jobs[0].User = "ada"
 	for user, jobs := range map[string]int{"ada": 1, "grace": 0} {

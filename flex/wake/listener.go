@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
-	"slurmflex/flex/rundir"
+	"slurmflex/flex/leader"
 )
 
 const (
@@ -50,7 +50,7 @@ func Listen(ctx context.Context, path, cluster string, log *zap.Logger) (chan Ca
 
 // open creates the socket and serves it.
 func (e *ear) open(ctx context.Context) error {
-	if err := rundir.Check(filepath.Dir(e.path)); err != nil {
+	if err := leader.CheckDir(filepath.Dir(e.path)); err != nil {
 		return err
 	}
 	if err := trustworthy(e.path); err == nil {
@@ -127,7 +127,7 @@ func (e *ear) serve(listener net.Listener) {
 			return
 		}
 		if err.Error() != trouble {
-			e.log.Error("hooks cannot reach the daemon", zap.Error(rundir.Advised(err)))
+			e.log.Error("hooks cannot reach the daemon", zap.Error(leader.Advised(err)))
 			trouble = err.Error()
 		}
 		time.Sleep(readTime)

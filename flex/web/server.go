@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"slurmflex/flex/port"
+	"slurmflex/flex/ask"
 	"slurmflex/flex/view"
 )
 
@@ -80,11 +80,11 @@ func holderOf(address string) string {
 	if at.IP == nil || at.IP.IsUnspecified() {
 		at.IP = net.IPv4(127, 0, 0, 1)
 	}
-	uid, err := port.Owner(at)
+	uid, err := ask.ListenerAt(at)
 	if err != nil {
 		return ""
 	}
-	return port.NameOf(uid)
+	return ask.UserName(uid)
 }
 
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {

@@ -15,9 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// usageErrors is the package that marks errors as wrong usage. Every package may reach it.
-const usageErrors = "slurmflex/flex/usage"
-
 // mayReach has a row for every package of this module except tests, commands and programs in
 // scripts.
 var mayReach = map[string][]string{
@@ -36,30 +33,26 @@ var mayReach = map[string][]string{
 	"slurmflex/flex/plan/sweeps": reach("flex/plan/memo", "flex/plan/scene", "flex/plan/action", "flex/plan/demand", "flex/plan/rules", "flex/plan/report"),
 	"slurmflex/flex/plan":        reach("flex/plan/memo", "flex/plan/scene", "flex/plan/action", "flex/plan/demand", "flex/plan/rules", "flex/plan/report", "flex/plan/sweeps"),
 	"slurmflex/flex/takedown":    {"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/rundir":      nil,
-	"slurmflex/flex/leader":      {"slurmflex/flex/rundir", "slurmflex/slurm"},
-	"slurmflex/flex/wake":        {"slurmflex/flex/rundir", "slurmflex/slurm", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/leader":      {"slurmflex/slurm"},
+	"slurmflex/flex/wake":        {"slurmflex/flex/leader", "slurmflex/slurm", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/memory":      {"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/observe":     {"slurmflex/flex/memory", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/apply":       {"slurmflex/flex/takedown", "slurmflex/flex/memory", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex":             {"slurmflex/flex/observe", "slurmflex/flex/apply", "slurmflex/flex/memory", "slurmflex/flex/leader", "slurmflex/flex/rundir", "slurmflex/flex/wake", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex":             {"slurmflex/flex/observe", "slurmflex/flex/apply", "slurmflex/flex/memory", "slurmflex/flex/leader", "slurmflex/flex/wake", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/view":        {"slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/history":     {"slurmflex/flex/view", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/door":        {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/hook":        {"slurmflex/flex/logs", "slurmflex/flex/view", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/reload":      {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/estimate":    {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/cost":        {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/budget":      {"slurmflex/flex/cost", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/metrics":     {"slurmflex/flex/cost", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	usageErrors:                  nil,
 	"slurmflex/docs":             nil,
-	"slurmflex/flex/web":         {"slurmflex/docs", "slurmflex/flex/port", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/cost", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/port":        nil,
+	"slurmflex/flex/web":         {"slurmflex/docs", "slurmflex/flex/ask", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/cost", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/slurmconf":   {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/check":       {"slurmflex/flex/takedown", "slurmflex/flex/slurmconf", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/scene", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/slurmgcp":    {"slurmflex/flex/takedown", "slurmflex/flex/check", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/scene", "slurmflex/flex/plan/memo", "slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/ask":         {"slurmflex/flex/takedown", "slurmflex/flex/port", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/ask":         {"slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/terminal":    nil,
 	"slurmflex/flex/command":     {"slurmflex/flex/terminal", "slurmflex/slurm/scontrol", "slurmflex/flex/view", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/systemd":     {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
@@ -84,7 +77,7 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 			}
 		}
 		for _, dep := range deps(t, pkg) {
-			if strings.HasPrefix(dep, "slurmflex/") && dep != pkg && dep != usageErrors && !slices.Contains(allowed, dep) {
+			if strings.HasPrefix(dep, "slurmflex/") && dep != pkg && !slices.Contains(allowed, dep) {
 				t.Errorf("%s reaches %s", pkg, dep)
 			}
 		}

@@ -15,7 +15,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/terminal"
-	"slurmflex/flex/usage"
 	"slurmflex/flex/view"
 	"slurmflex/mig/gce"
 )
@@ -58,10 +57,10 @@ because of wrong usage, missing credentials or a template that it could not read
   slurmflex-trial --clean`,
 		Version:      view.Version,
 		SilenceUsage: true, SilenceErrors: true,
-		Args: func(c *cobra.Command, args []string) error { return usage.Wrap(cobra.NoArgs(c, args)) },
+		Args: func(c *cobra.Command, args []string) error { return config.Misuse(cobra.NoArgs(c, args)) },
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c, transport) },
 	}
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Errorf("%w; see --help", err) })
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return config.Misusef("%w; see --help", err) })
 	f := c.Flags()
 	f.StringVar(&s.config, "config", "/etc/slurmflex/config.yaml", "the configuration `file` of slurmflex")
 	f.StringVar(&s.nodeSet, "nodeset", "", "use the project, region, zones and template of this `nodeset`")
@@ -81,11 +80,11 @@ const longestWait = 45 * time.Minute
 func (s settings) run(c *cobra.Command, transport http.RoundTripper) error {
 	cfg, err := config.Load(s.config)
 	if err != nil {
-		return usage.Wrap(err)
+		return config.Misuse(err)
 	}
 	set, err := s.check(cfg)
 	if err != nil {
-		return usage.Wrap(err)
+		return config.Misuse(err)
 	}
 	if transport == nil {
 		transport = http.DefaultTransport
@@ -132,7 +131,7 @@ func confirm(c *cobra.Command) error {
 	fmt.Fprint(c.OutOrStdout(), "Proceed? [y/N] ")
 	line, err := terminal.Answer(c.Context(), c.InOrStdin())
 	if answer := strings.ToLower(line); err == nil && answer != "y" && answer != "yes" {
-		err = usage.Errorf("not confirmed; nothing was created (--yes skips the question)")
+		err = config.Misusef("not confirmed; nothing was created (--yes skips the question)")
 	}
 	return err
 }
@@ -200,7 +199,7 @@ func notStarted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx)
 	}
-	return usage.Wrap(err)
+	return config.Misuse(err)
 }
 
 func interrupted(ctx context.Context) error {
@@ -214,7 +213,7 @@ func (t *trial) reported(ctx context.Context, out io.Writer, file string) error 
 	if file != "" {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return usage.Errorf("--record: %w", err)
+			return config.Misusef("--record: %w", err)
 		}
 		defer f.Close()
 		head := header{Slurmflex: view.Version, Begun: t.now().UTC(), Region: t.spec.region, Machine: t.spec.template.MachineType}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/api/compute/v1"
 
-	"slurmflex/flex/usage"
+	"slurmflex/config"
 	"slurmflex/test/fakegce"
 )
 
@@ -79,7 +79,7 @@ func TestFailedCheckFailsATrialThatRecordsItsCalls(t *testing.T) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "zones.get", Status: 403, Message: "Required 'compute.zones.get' permission"}))
 		c := w.call(t, configText, "--nodeset", "a3", "--yes", "--record", record)
 		require.EqualError(t, c.err, "a check failed, or the trial left something behind")
-		assert.False(t, usage.Is(c.err))
+		assert.False(t, config.IsMisuse(c.err))
 		assert.Contains(t, c.stdout, `failed   role        may read zones: compute.zones.get: expected "allowed", saw "refused: permission" `+
 			"(read zone us-central1-a: 403 forbidden: Required 'compute.zones.get' permission)\n")
 		assert.Contains(t, c.stdout, " checks passed, 1 failed; left behind: nothing\n")
@@ -137,7 +137,7 @@ func TestTrialCreatesNothingWithoutConfirmation(t *testing.T) {
 			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*.insert", Status: 500}))
 			c := w.call(t, configText, args...)
 			require.ErrorContains(t, c.err, name)
-			assert.True(t, usage.Is(c.err), name)
+			assert.True(t, config.IsMisuse(c.err), name)
 		})
 	}
 }
@@ -149,12 +149,12 @@ func TestTrialThatCannotStartIsAUsageError(t *testing.T) {
 		require.NoError(t, os.WriteFile(key, []byte("no key\n"), 0o600))
 		c := w.call(t, configText+"  credentials_file: "+key+"\n", "--nodeset", "a3", "--yes")
 		require.ErrorContains(t, c.err, "credentials")
-		assert.True(t, usage.Is(c.err))
+		assert.True(t, config.IsMisuse(c.err))
 
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceTemplates.get", Status: 403, Message: "Required 'compute.instanceTemplates.get' permission"}))
 		c = w.call(t, configText, "--nodeset", "a3", "--yes")
 		require.ErrorContains(t, c.err, "compute.instanceTemplates.get")
-		assert.True(t, usage.Is(c.err))
+		assert.True(t, config.IsMisuse(c.err))
 	})
 }
 

@@ -1,6 +1,4 @@
-// Package rundir guards the folder in which the processes of one host meet: it has the lock and the
-// daemon's socket.
-package rundir
+package leader
 
 import (
 	"errors"
@@ -10,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Check returns an error unless only this user can access the folder. Its files decide who makes
+// CheckDir returns an error unless only this user can access the folder in which the processes of one
+// host meet: it has the lock and the daemon's socket. Its files decide who makes
 // passes, and which process the daemon accepts as Slurm.
-func Check(dir string) error {
+func CheckDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return fmt.Errorf("%w; create folder %s with mode 0700 for the user that runs slurmctld, or set slurmflex.run_dir", err, dir)

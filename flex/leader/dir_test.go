@@ -1,4 +1,4 @@
-package rundir
+package leader
 
 import (
 	"fmt"
@@ -20,9 +20,9 @@ func TestFolderMustBePrivate(t *testing.T) {
 			}
 			dir := t.TempDir()
 			require.NoError(t, os.Chmod(dir, 0o700))
-			require.NoError(t, Check(dir))
+			require.NoError(t, CheckDir(dir))
 			require.NoError(t, spoil(dir))
-			require.EqualError(t, Check(dir), strings.ReplaceAll(want, "DIR", dir))
+			require.EqualError(t, CheckDir(dir), strings.ReplaceAll(want, "DIR", dir))
 		})
 	}
 	in("the group may write", "folder DIR has mode 0720, so that others can reach into it; chmod 700 DIR",

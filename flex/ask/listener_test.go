@@ -1,4 +1,4 @@
-package port
+package ask
 
 import (
 	"net"
@@ -25,11 +25,11 @@ func TestOwnerIsTheListeningUser(t *testing.T) {
 		if at.IP.IsUnspecified() {
 			at.IP = net.IPv4(127, 0, 0, 1)
 		}
-		uid, err := Owner(&at)
+		uid, err := ListenerAt(&at)
 		require.NoError(t, err, address)
 		assert.EqualValues(t, os.Geteuid(), uid, address)
 		require.NoError(t, l.Close())
-		_, err = Owner(&at)
+		_, err = ListenerAt(&at)
 		assert.ErrorContains(t, err, "there is none", address)
 	}
 }
@@ -54,20 +54,20 @@ func TestOwnerIsOfTheMostSpecificSocket(t *testing.T) {
 	require.NoError(t, err)
 	defer ours.Close()
 
-	uid, err := Owner(at)
+	uid, err := ListenerAt(at)
 	require.NoError(t, err)
 	assert.EqualValues(t, nobody, uid)
-	uid, err = Owner(ours.Addr().(*net.TCPAddr))
+	uid, err = ListenerAt(ours.Addr().(*net.TCPAddr))
 	require.NoError(t, err)
 	assert.EqualValues(t, 0, uid)
-	assert.Contains(t, NameOf(nobody), "uid 65534")
-	assert.Equal(t, "uid 4294967294", NameOf(4294967294))
+	assert.Contains(t, UserName(nobody), "uid 65534")
+	assert.Equal(t, "uid 4294967294", UserName(4294967294))
 
 	conn, err := net.Dial("tcp", at.String())
 	require.NoError(t, err)
 	defer conn.Close()
-	assert.True(t, Local(conn))
-	assert.False(t, Local(away{conn}))
+	assert.True(t, isLocal(conn))
+	assert.False(t, isLocal(away{conn}))
 }
 
 // away is a connection to another host.

@@ -1,6 +1,4 @@
-// Package reload rereads the daemon's configuration file on HUP and reports differences between the
-// file and the running configuration.
-package reload
+package flex
 
 import (
 	"context"
@@ -13,18 +11,18 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
-	"slurmflex/flex"
 )
 
 // lookAgain is how often the daemon checks whether its configuration file has
 // changed.
 const lookAgain = time.Second
 
-// Reloader reloads the configuration. An invalid file changes nothing.
+// Reloader rereads the daemon's configuration file on HUP, and reports differences between the file and
+// the running configuration. An invalid file changes nothing.
 type Reloader struct {
 	File  string
 	Read  func() (*config.Config, error)
-	R     *flex.Reconciler
+	R     *Reconciler
 	Users []User           // users of the configuration other than the reconciler
 	Valid func(valid bool) // is called with the validity of the file
 	// Differ is called with the difference between the file and the running configuration; empty

@@ -1,4 +1,4 @@
-package usage
+package config
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 )
 
 func TestMarkSurvivesWrappingAndKeepsTheError(t *testing.T) {
-	err := fmt.Errorf("init: %w", Wrap(fs.ErrNotExist))
-	assert.True(t, Is(err))
+	err := fmt.Errorf("init: %w", Misuse(fs.ErrNotExist))
+	assert.True(t, IsMisuse(err))
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	assert.EqualError(t, err, "init: file does not exist")
-	assert.True(t, Is(Errorf("--nodes: %d", 0)))
-	assert.False(t, Is(errors.New("failed")))
-	assert.NoError(t, Wrap(nil))
+	assert.True(t, IsMisuse(Misusef("--nodes: %d", 0)))
+	assert.False(t, IsMisuse(errors.New("failed")))
+	assert.NoError(t, Misuse(nil))
 }

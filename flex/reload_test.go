@@ -1,4 +1,4 @@
-package reload
+package flex
 
 import (
 	"errors"
@@ -13,16 +13,15 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/config"
-	"slurmflex/flex"
 )
 
-// user records the configurations that it is told to use.
-type user struct{ used []*config.Config }
+// configUser records the configurations that it is told to use.
+type configUser struct{ used []*config.Config }
 
-func (u *user) Use(cfg *config.Config) { u.used = append(u.used, cfg) }
+func (u *configUser) Use(cfg *config.Config) { u.used = append(u.used, cfg) }
 
-// loaded returns a reloader that runs with a configuration. read is what its file contains.
-func loaded(t *testing.T) (l *Reloader, read *config.Config, says *string, logged *observer.ObservedLogs) {
+// reloading returns a reloader that runs with a configuration. read is what its file contains.
+func reloading(t *testing.T) (l *Reloader, read *config.Config, says *string, logged *observer.ObservedLogs) {
 	t.Helper()
 	core, logged := observer.New(zap.WarnLevel)
 	cfg := &config.Config{Cluster: "alpha", Options: config.Options{HTTPAddress: "127.0.0.1:1"}}
@@ -32,7 +31,7 @@ func loaded(t *testing.T) (l *Reloader, read *config.Config, says *string, logge
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	l = &Reloader{
 		File: file, Read: func() (*config.Config, error) { next := *read; return &next, nil },
-		R: &flex.Reconciler{Config: cfg, Log: zap.New(core)}, Valid: func(bool) {}, Differ: func(text string) { *says = text },
+		R: &Reconciler{Config: cfg, Log: zap.New(core)}, Valid: func(bool) {}, Differ: func(text string) { *says = text },
 		running: cfg, taken: cfg, between: make(chan func()),
 	}
 	return l, read, says, logged
@@ -48,7 +47,7 @@ func reloads(t *testing.T, l *Reloader) {
 }
 
 func TestChangedFileIsReportedUntilItIsReloaded(t *testing.T) {
-	l, read, says, logged := loaded(t)
+	l, read, says, logged := reloading(t)
 	l.look()
 	assert.Empty(t, *says)
 	read.Options.Interval, l.seen = time.Minute, nil
@@ -58,7 +57,7 @@ func TestChangedFileIsReportedUntilItIsReloaded(t *testing.T) {
 	l.look()
 	assert.Equal(t, 1, logged.Len(), "the same problem is logged once")
 
-	u := &user{}
+	u := &configUser{}
 	l.Users = []User{u}
 	reloads(t, l)
 	l.look()
@@ -69,7 +68,7 @@ func TestChangedFileIsReportedUntilItIsReloaded(t *testing.T) {
 }
 
 func TestReloadNamesKeysThatNeedARestart(t *testing.T) {
-	l, read, says, _ := loaded(t)
+	l, read, says, _ := reloading(t)
 	read.Options.HTTPAddress = "127.0.0.1:2"
 	reloads(t, l)
 	l.look()
@@ -78,7 +77,7 @@ func TestReloadNamesKeysThatNeedARestart(t *testing.T) {
 }
 
 func TestInvalidFileChangesNothing(t *testing.T) {
-	l, _, says, logged := loaded(t)
+	l, _, says, logged := reloading(t)
 	was, valid := l.R.Config, true
 	l.Read = func() (*config.Config, error) { return nil, errors.New("config.yaml:1: not YAML") }
 	l.Valid = func(is bool) { valid = is }

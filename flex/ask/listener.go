@@ -1,6 +1,4 @@
-// Package port finds the user that listens at a TCP address of this host. Any user may take a free
-// port, such as the daemon's while the daemon restarts.
-package port
+package ask
 
 import (
 	"fmt"
@@ -13,15 +11,15 @@ import (
 // listening is the state of a listening socket in /proc/net/tcp. Source: include/net/tcp_states.h.
 const listening = 10
 
-// Local reports whether a connection leads to this host.
-func Local(conn net.Conn) bool {
+// isLocal reports whether a connection leads to this host.
+func isLocal(conn net.Conn) bool {
 	here, _ := conn.LocalAddr().(*net.TCPAddr)
 	there, _ := conn.RemoteAddr().(*net.TCPAddr)
 	return here != nil && there != nil && (there.IP.IsLoopback() || there.IP.Equal(here.IP))
 }
 
-// Owner returns the user that listens at an address of this host, or an error if the port is free.
-func Owner(at *net.TCPAddr) (uid uint32, err error) {
+// ListenerAt returns the user that listens at an address of this host, or an error if the port is free.
+func ListenerAt(at *net.TCPAddr) (uid uint32, err error) {
 	proc, err := procfs.NewFS("/proc/self") // /proc/net as the daemon's unit shows it to the daemon
 	if err != nil {
 		return 0, fmt.Errorf("find out who listens at %s: %w", at, err)
@@ -47,8 +45,8 @@ func Owner(at *net.TCPAddr) (uid uint32, err error) {
 	return 0, fmt.Errorf("find the process that listens at %s: there is none", at)
 }
 
-// NameOf formats a user for messages: "uid 1001 (ada)".
-func NameOf(uid uint32) string {
+// UserName formats a user for messages: "uid 1001 (ada)".
+func UserName(uid uint32) string {
 	u, err := user.LookupId(fmt.Sprint(uid))
 	if err != nil {
 		return fmt.Sprintf("uid %d", uid)

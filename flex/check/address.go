@@ -14,8 +14,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Names resolves host names as slurmctld does, from the hosts file and DNS. net.Resolver is one.
-type Names interface {
+// resolver resolves host names as slurmctld does, from the hosts file and DNS. net.Resolver is one.
+type resolver interface {
 	LookupHost(ctx context.Context, name string) ([]string, error)
 }
 
@@ -25,7 +25,7 @@ const lookupLimit = 10 * time.Second
 
 // observeAddresses resolves the addresses of the flex nodes that are up. Other nodes have no machine,
 // so Compute's DNS does not know their names.
-func (w *World) observeAddresses(ctx context.Context, cfg *config.Config, names Names) {
+func (w *World) observeAddresses(ctx context.Context, cfg *config.Config, names resolver) {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
 	var mu sync.Mutex

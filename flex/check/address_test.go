@@ -39,7 +39,7 @@ func TestUnreachableNodesAreReported(t *testing.T) {
 	cfg := changed(t, "project", "project")
 	findings := func(errs map[string]error) (Findings, []string) {
 		n := &names{errs: errs}
-		found := Compare(cfg, observe(t.Context(), cfg, site, &cloud{}, n, time.Now))
+		found := compare(cfg, observe(t.Context(), cfg, site, &cloud{}, n, time.Now))
 		return found, n.of
 	}
 

@@ -11,24 +11,24 @@ import (
 	"slurmflex/config"
 )
 
-// Level is the severity of a finding.
-type Level string
+// severity is the severity of a finding.
+type severity string
 
 // The levels, most severe first.
 const (
-	Fault   Level = "fault"   // something does not work: some job is lost or never starts
-	Unread  Level = "unread"  // something could not be read, so nothing is known
-	Advice  Level = "advice"  // it works, but could be better
-	Ignored Level = "ignored" // a key that slurmflex does not use
+	Fault   severity = "fault"   // something does not work: some job is lost or never starts
+	Unread  severity = "unread"  // something could not be read, so nothing is known
+	Advice  severity = "advice"  // it works, but could be better
+	Ignored severity = "ignored" // a key that slurmflex does not use
 )
 
 // Finding is one fact about the configuration or the cluster, with its fix.
 type Finding struct {
-	Level Level  `json:"level"`
-	File  string `json:"file"`          // of the line to change, or of the configuration
-	Line  int    `json:"line,omitzero"` // from 1; 0 if unknown or not written yet
-	Key   string `json:"key,omitempty"` // such as nodeset.a3.dws_flex or ResumeTimeout
-	Text  string `json:"text"`          // the problem and its fix
+	Level severity `json:"level"`
+	File  string   `json:"file"`          // of the line to change, or of the configuration
+	Line  int      `json:"line,omitzero"` // from 1; 0 if unknown or not written yet
+	Key   string   `json:"key,omitempty"` // such as nodeset.a3.dws_flex or ResumeTimeout
+	Text  string   `json:"text"`          // the problem and its fix
 }
 
 // String returns the finding on one line: file:line: key: text; fix. The level is included, except
@@ -36,7 +36,7 @@ type Finding struct {
 func (f Finding) String() string { return f.problem().Error() }
 
 func (f Finding) problem() config.Problem {
-	word := map[Level]string{Unread: "not checked: ", Advice: "advice: ", Ignored: "ignored"}[f.Level]
+	word := map[severity]string{Unread: "not checked: ", Advice: "advice: ", Ignored: "ignored"}[f.Level]
 	text := strings.Join(strings.Fields(f.Text), " ")
 	if f.Level == Ignored {
 		text = " (" + text + ")"
@@ -48,7 +48,7 @@ func (f Finding) problem() config.Problem {
 type Findings []Finding
 
 // Of returns the findings of the given levels.
-func (fs Findings) Of(levels ...Level) Findings {
+func (fs Findings) Of(levels ...severity) Findings {
 	var kept Findings
 	for _, f := range fs {
 		if slices.Contains(levels, f.Level) {

@@ -11,8 +11,8 @@ import (
 	"slurmflex/mig"
 )
 
-// Compare compares a configuration with an observed world.
-func Compare(cfg *config.Config, w World) Findings {
+// compare compares a configuration with an observed world.
+func compare(cfg *config.Config, w World) Findings {
 	j := &judge{cfg: cfg, keys: cfg.Keys(), world: w}
 	if w.Client != nil {
 		j.client()
@@ -56,7 +56,7 @@ type judge struct {
 }
 
 // say adds a finding about a key of the configuration.
-func (j *judge) say(level Level, key, format string, args ...any) {
+func (j *judge) say(level severity, key, format string, args ...any) {
 	j.found = append(j.found, Finding{level, j.keys.File, j.keys.Line(key), key, fmt.Sprintf(format, args...)})
 }
 
@@ -187,7 +187,7 @@ func (j *judge) template(set *config.NodeSet) {
 func (j *judge) machines(set *config.NodeSet) {
 	t := j.world.Templates[set.Template]
 	for _, zone := range set.Zones {
-		m, asked := j.world.Machines[Offer{zone, t.Is.MachineType}]
+		m, asked := j.world.Machines[offer{zone, t.Is.MachineType}]
 		switch {
 		case !asked:
 		case absent(m.Err):
@@ -206,7 +206,7 @@ func (j *judge) machines(set *config.NodeSet) {
 func (j *judge) machine(set *config.NodeSet) (mig.MachineType, bool) {
 	t := j.world.Templates[set.Template]
 	for _, zone := range set.Zones {
-		if m, asked := j.world.Machines[Offer{zone, t.Is.MachineType}]; asked && m.Err == nil {
+		if m, asked := j.world.Machines[offer{zone, t.Is.MachineType}]; asked && m.Err == nil {
 			return t.Is.Machine(m.Is), true
 		}
 	}

@@ -88,7 +88,7 @@ func (c controller) Reservations(context.Context) ([]slurm.Reservation, error) {
 }
 
 // keys returns the findings of one level about the configuration, by key.
-func keys(found Findings, level Level) map[string]string {
+func keys(found Findings, level severity) map[string]string {
 	all := map[string]string{}
 	for _, f := range found.Of(level) {
 		if f.File == "c.yaml" {
@@ -98,10 +98,10 @@ func keys(found Findings, level Level) map[string]string {
 	return all
 }
 
-func compared(t *testing.T, c *cloud, s Scheduler) Findings {
+func compared(t *testing.T, c *cloud, s scheduler) Findings {
 	t.Helper()
 	cfg := changed(t, "project", "project")
-	return Compare(cfg, observe(t.Context(), cfg, s, c, nil, time.Now))
+	return compare(cfg, observe(t.Context(), cfg, s, c, nil, time.Now))
 }
 
 func TestEndpointsAreCheckedForTheMethodsThatNodesetsNeed(t *testing.T) {
@@ -109,15 +109,15 @@ func TestEndpointsAreCheckedForTheMethodsThatNodesetsNeed(t *testing.T) {
 	cfg := changed(t, "project", "project")
 	cfg.Options.Regions = []config.Region{{Name: "us-central1", Endpoint: "http://127.0.0.1:8930"}}
 	c := &cloud{lacking: []string{mig.BulkInsert, mig.InsertPolicy}}
-	assert.NotContains(t, keys(Compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Fault), key)
+	assert.NotContains(t, keys(compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Fault), key)
 	c.lacking = []string{"instances.list", mig.BulkInsert}
 	assert.Equal(t, "lacks instances.list, which the nodesets of us-central1 need; use a program with these methods, or change the nodesets",
-		keys(Compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Fault)[key])
+		keys(compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Fault)[key])
 	cfg.FlexSets()[0].Flex.UseBulkInsert = true
-	assert.Contains(t, keys(Compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Fault)[key], "instances.list, instances.bulkInsert,")
+	assert.Contains(t, keys(compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Fault)[key], "instances.list, instances.bulkInsert,")
 	c.unseen = map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("no answer")}}
 	assert.Equal(t, "list x: no answer; check that this host can reach the endpoint, and that it runs",
-		keys(Compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Unread)[key])
+		keys(compare(cfg, observe(t.Context(), cfg, controller{}, c, nil, time.Now)), Unread)[key])
 }
 
 func TestUnreadableRegionIsNotQueriedFurther(t *testing.T) {
@@ -135,7 +135,7 @@ func TestSlurmIsCheckedWithoutCompute(t *testing.T) {
 	cfg := changed(t, "project", "project")
 	world := observe(t.Context(), cfg, controller{}, nil, nil, time.Now)
 	world.Client, world.Hooks = errors.New("no credentials"), "/opt/slurmflex"
-	found := Compare(cfg, world)
+	found := compare(cfg, world)
 	assert.Equal(t, "no credentials; Compute was not queried; outside Compute Engine, set this to a file with Google credentials", keys(found, Fault)["slurmflex.credentials_file"])
 	assert.Contains(t, found.Problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; set ResumeProgram=/opt/slurmflex/resume")
 }
@@ -164,7 +164,7 @@ func TestGroupQuotaLimitsTheJobsWithNodes(t *testing.T) {
 func TestActiveRequestsAreComparedWithConcurrentOperations(t *testing.T) {
 	for most, wrong := range map[string]bool{"500": false, "501": true} {
 		cfg := changed(t, "max_active_requests: 6", "max_active_requests: "+most)
-		found := Compare(cfg, observe(t.Context(), cfg, controller{}, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: 1e6}}}, nil, time.Now))
+		found := compare(cfg, observe(t.Context(), cfg, controller{}, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: 1e6}}}, nil, time.Now))
 		advice := keys(found, Advice)["slurmflex.max_active_requests"]
 		assert.Equal(t, wrong, strings.HasPrefix(advice, most+" active requests in us-central1 may be created at once, and Compute documents a default of 500 concurrent operations; "), advice)
 	}
@@ -261,7 +261,7 @@ func TestPartitionsResumeTimeoutsOverrideTheClusters(t *testing.T) {
 		assert.Equal(t, c.counts, strings.Contains(found.Error(), wrong), name)
 	}
 	cfg := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
-	found := Compare(cfg, observe(t.Context(), cfg, controller{}, &cloud{}, nil, time.Now))
+	found := compare(cfg, observe(t.Context(), cfg, controller{}, &cloud{}, nil, time.Now))
 	assert.ErrorContains(t, found.Problems(), wrong, "for nodes in no partition")
 }
 

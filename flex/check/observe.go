@@ -20,8 +20,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Scheduler is the part of Slurm that a check reads.
-type Scheduler interface {
+// scheduler is the part of Slurm that a check reads.
+type scheduler interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Partitions(ctx context.Context) ([]slurm.Partition, error)
 	Nodes(ctx context.Context) ([]slurm.Node, error)
@@ -55,7 +55,7 @@ type World struct {
 	Reserved   Seen[[]slurm.Reservation]
 	File       *slurmconf.File    // nil if unreadable here
 	Unresolved map[string]error   // by node: why this host cannot resolve its address
-	Programs   map[string]Program // programs named in slurm.conf, by path
+	Programs   map[string]program // programs named in slurm.conf, by path
 	Hooks      string             // folder of slurmflex's programs; empty: the packages' one
 
 	Client    error            // why Compute cannot be queried at all
@@ -64,12 +64,12 @@ type World struct {
 	Lacking   map[string]Seen[[]string] // by region with an endpoint of its own: the methods that it lacks
 	Zones     map[string]Seen[mig.Zone]
 	Templates map[string]Seen[mig.Template] // by link
-	Machines  map[Offer]Seen[mig.MachineType]
+	Machines  map[offer]Seen[mig.MachineType]
 	Clock     Clock
 }
 
-// Offer is a machine type in a zone.
-type Offer struct{ Zone, Machine string }
+// offer is a machine type in a zone.
+type offer struct{ Zone, Machine string }
 
 // Clock compares Compute's clock with this host's.
 type Clock struct {
@@ -94,7 +94,7 @@ const liveLimit = time.Minute
 
 // Live reads everything that a check on this host needs. noCloud is the reason why Compute cannot be
 // queried; nil if it can.
-func Live(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, noCloud error) (World, error) {
+func Live(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, noCloud error) (World, error) {
 	bounded, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()
 	if noCloud != nil {
@@ -112,11 +112,11 @@ func Live(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, noCloud
 
 // observe reads everything that a check needs, concurrently. Failed reads are recorded as errors in
 // the world. Without a Cloud it reads only Slurm.
-func observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, names Names, now func() time.Time) World {
+func observe(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, names resolver, now func() time.Time) World {
 	w := World{
-		At: now(), User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{}, Unresolved: map[string]error{}, Lacking: map[string]Seen[[]string]{},
+		At: now(), User: os.Geteuid(), Programs: map[string]program{}, Groups: map[string]error{}, Unresolved: map[string]error{}, Lacking: map[string]Seen[[]string]{},
 		Regions: map[string]Seen[mig.Region]{}, Zones: map[string]Seen[mig.Zone]{},
-		Templates: map[string]Seen[mig.Template]{}, Machines: map[Offer]Seen[mig.MachineType]{},
+		Templates: map[string]Seen[mig.Template]{}, Machines: map[offer]Seen[mig.MachineType]{},
 	}
 	var side sync.WaitGroup
 	side.Go(func() {
@@ -130,7 +130,7 @@ func observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, name
 	return w
 }
 
-func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
+func (w *World) observeSlurm(ctx context.Context, s scheduler) {
 	if w.Conf.Is, w.Conf.Err = s.Config(ctx); w.Conf.Err != nil {
 		return // the remaining reads would also fail
 	}
@@ -219,7 +219,7 @@ func (w *World) observeMachines(ctx context.Context, cfg *config.Config, c Cloud
 			continue
 		}
 		for _, zone := range set.Zones {
-			at := Offer{zone, t.Is.MachineType}
+			at := offer{zone, t.Is.MachineType}
 			if _, read := w.Machines[at]; !read && w.Zones[zone].Err == nil {
 				m, err := c.MachineType(ctx, zone, t.Is.MachineType)
 				w.Machines[at] = Seen[mig.MachineType]{m, err}
@@ -243,8 +243,8 @@ func zonesOf(cfg *config.Config, unseen map[string]error) []string {
 	return zones
 }
 
-// Program is a file that slurm.conf names as a program.
-type Program struct {
+// program is a file that slurm.conf names as a program.
+type program struct {
 	Err  error // why the file could not be examined
 	Mode os.FileMode
 	Ours bool // the file mentions slurmflex, like slurmflex's hooks
@@ -262,16 +262,16 @@ func programPath(value string) string {
 const headSize = 1 << 20
 
 // lookAt examines a program and the first part of its content.
-func lookAt(path string) Program {
+func lookAt(path string) program {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
 		err = errors.New("is a folder")
 	}
 	if err != nil {
-		return Program{Err: err}
+		return program{Err: err}
 	}
 	text, err := head(path)
-	return Program{
+	return program{
 		Err: err, Mode: info.Mode(),
 		Ours: strings.Contains(text, "slurmflex"), Bare: !strings.HasPrefix(text, "#!"),
 	}

@@ -32,7 +32,7 @@ func TestSettingsThatPreventPendingAreReported(t *testing.T) {
 			cfg := changed(t, "project", "project")
 			cfg.Options.Waiting = test.waiting
 			site := controller{config: slurm.Config{"PreemptType": test.preempt}, partitions: []slurm.Partition{{Name: "train", SuspendTime: after(test.suspend)}}}
-			found := Compare(cfg, observe(t.Context(), cfg, site, &cloud{}, nil, time.Now))
+			found := compare(cfg, observe(t.Context(), cfg, site, &cloud{}, nil, time.Now))
 			assert.Equal(t, test.preempts, says(found, preempts))
 			assert.Equal(t, test.short, says(found, short))
 		})
@@ -53,7 +53,7 @@ func TestCoverWithoutADaemonIsReported(t *testing.T) {
 			Name: "slurmflex-alpha.cover-1795262400", Start: now.Add(-time.Hour),
 			Flags: []string{"PURGE_COMP=" + slurm.Limit{Kind: slurm.LimitSet, Duration: lives}.String()},
 		}}}
-		found := Compare(cfg, observe(t.Context(), cfg, site, &cloud{}, nil, time.Now))
+		found := compare(cfg, observe(t.Context(), cfg, site, &cloud{}, nil, time.Now))
 		assert.Equal(t, named, says(found, "no daemon has kept it up since"), ago.String())
 	}
 }

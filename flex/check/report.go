@@ -28,7 +28,7 @@ type Report struct {
 func Of(file string, cfg *config.Config, w *World) Report {
 	found := Advise(cfg)
 	if w != nil {
-		found = append(found, Compare(cfg, *w)...)
+		found = append(found, compare(cfg, *w)...)
 	}
 	return reportOf(file, cfg, w != nil, found)
 }

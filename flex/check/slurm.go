@@ -51,7 +51,7 @@ func (j *judge) slurm() {
 }
 
 // conf adds a finding about a setting in slurm.conf, with its line if the file is readable here.
-func (j *judge) conf(level Level, key, format string, args ...any) {
+func (j *judge) conf(level severity, key, format string, args ...any) {
 	at := slurmconf.Place{File: j.world.Conf.Is["SLURM_CONF"]}
 	if j.world.File != nil {
 		at, _, _ = j.world.File.Setting(key)
@@ -60,7 +60,7 @@ func (j *judge) conf(level Level, key, format string, args ...any) {
 }
 
 // record adds a finding about a line that starts with key=name.
-func (j *judge) record(level Level, key, name, format string, args ...any) {
+func (j *judge) record(level severity, key, name, format string, args ...any) {
 	at := slurmconf.Place{File: j.world.Conf.Is["SLURM_CONF"]}
 	if j.world.File != nil {
 		at, _, _ = j.world.File.Record(key, name)

@@ -27,8 +27,8 @@ const (
 	Day       By = "day"
 )
 
-// Ways returns all ways to divide a bill.
-func Ways() []By { return []By{Account, User, Partition, NodeSet, Job, Day} }
+// ways returns all ways to divide a bill.
+func ways() []By { return []By{Account, User, Partition, NodeSet, Job, Day} }
 
 // Sum is the total of a row or of the whole bill.
 type Sum struct {

@@ -143,7 +143,7 @@ func TestRowsAddUpToTheLeases(t *testing.T) {
 		want += float64(e.Took())
 	}
 	const tenth = 0.1 // of a second, in a sum over 2,000 leases
-	for _, by := range Ways() {
+	for _, by := range ways() {
 		b := NewBill(by, 0, 0, time.UTC)
 		for _, e := range leases {
 			b.Take(e)

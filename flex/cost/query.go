@@ -20,7 +20,7 @@ type Query struct {
 // Bill is an empty bill for what is asked for. Its error is a wrong call.
 func (q Query) Bill() (*Bill, error) {
 	from, to, err := q.period()
-	if !slices.Contains(Ways(), By(q.By)) {
+	if !slices.Contains(ways(), By(q.By)) {
 		return nil, fmt.Errorf("--by %s: choose account, user, partition, nodeset, job or day", q.By)
 	}
 	return NewBill(By(q.By), from, to, time.Local), err

@@ -8,14 +8,14 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// Latecomers holds the jobs that did not start in time. It is safe for concurrent use.
-type Latecomers struct {
+// latecomers holds the jobs that did not start in time. It is safe for concurrent use.
+type latecomers struct {
 	mu   sync.Mutex
 	jobs map[uint32]scene.Late
 }
 
 // Note records that a job did not start in time.
-func (l *Latecomers) Note(job uint32, late scene.Late) {
+func (l *latecomers) Note(job uint32, late scene.Late) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.jobs == nil {
@@ -25,7 +25,7 @@ func (l *Latecomers) Note(job uint32, late scene.Late) {
 }
 
 // Matter returns the remembered jobs and forgets the expired ones.
-func (l *Latecomers) Matter(now time.Time) map[uint32]scene.Late {
+func (l *latecomers) Matter(now time.Time) map[uint32]scene.Late {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.DeleteFunc(l.jobs, func(_ uint32, late scene.Late) bool { return !late.Until.After(now) })

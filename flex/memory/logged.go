@@ -15,9 +15,9 @@ import (
 // the same way in each reconcile pass.
 const remindAfter = time.Hour
 
-// Failures holds the last errors of actions, keyed by what the actions change, with the time when
+// failures holds the last errors of actions, keyed by what the actions change, with the time when
 // each error was logged.
-type Failures struct {
+type failures struct {
 	mu     sync.Mutex
 	logged map[string]failure
 }
@@ -29,7 +29,7 @@ type failure struct {
 
 // IsNews reports whether the log should show an error. A nil error means that the action succeeded,
 // so its next failure is news.
-func (f *Failures) IsNews(a action.Action, err error, now time.Time) bool {
+func (f *failures) IsNews(a action.Action, err error, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := changed(a)

@@ -14,11 +14,11 @@ import (
 // listsLag is how long a new thing may be missing from Compute's lists.
 const listsLag = 2 * time.Minute
 
-// Made remembers what this process has created until a list shows it, so that lagging lists do not
+// made remembers what this process has created until a list shows it, so that lagging lists do not
 // cause a second creation. If a list has shown a group, request or policy and then no longer does,
 // another process has deleted it. A restart clears Made, which is harmless: most names follow from
 // the job.
-type Made struct {
+type made struct {
 	mu       sync.Mutex
 	groups   map[string]madeGroup  // by region/name
 	policies map[string]mig.Policy // by region/name
@@ -34,14 +34,14 @@ type madeGroup struct {
 }
 
 // NoteGroup records a group that was created.
-func (m *Made) NoteGroup(spec mig.GroupSpec, at time.Time) {
+func (m *made) NoteGroup(spec mig.GroupSpec, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.put(spec.Region+"/"+spec.Name, madeGroup{at: at, spec: spec})
 }
 
 // NotePolicy records a workload policy that was created.
-func (m *Made) NotePolicy(spec mig.PolicySpec, at time.Time) {
+func (m *made) NotePolicy(spec mig.PolicySpec, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.policies == nil {
@@ -53,14 +53,14 @@ func (m *Made) NotePolicy(spec mig.PolicySpec, at time.Time) {
 }
 
 // ForgetPolicy removes a workload policy from the memory.
-func (m *Made) ForgetPolicy(region, name string) {
+func (m *made) ForgetPolicy(region, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.policies, region+"/"+name)
 }
 
 // NoteRequest records a request that is being created or was created.
-func (m *Made) NoteRequest(region, group string, spec mig.RequestSpec, at time.Time) {
+func (m *made) NoteRequest(region, group string, spec mig.RequestSpec, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g := m.groups[region+"/"+group]
@@ -72,7 +72,7 @@ func (m *Made) NoteRequest(region, group string, spec mig.RequestSpec, at time.T
 }
 
 // DropRequest removes a request that was not created.
-func (m *Made) DropRequest(region, group, name string) {
+func (m *made) DropRequest(region, group, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g := m.groups[region+"/"+group]
@@ -81,7 +81,7 @@ func (m *Made) DropRequest(region, group, name string) {
 }
 
 // NoteInserted records instances that are being created without a group.
-func (m *Made) NoteInserted(names []string, at time.Time) {
+func (m *made) NoteInserted(names []string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, n := range names {
@@ -91,7 +91,7 @@ func (m *Made) NoteInserted(names []string, at time.Time) {
 
 // EndInsert records the outcome of a bulk insert. The instances count as created from its end,
 // because Compute may work on a call for longer than its lists lag.
-func (m *Made) EndInsert(names []string, err error, at time.Time) {
+func (m *made) EndInsert(names []string, err error, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, n := range names {
@@ -103,7 +103,7 @@ func (m *Made) EndInsert(names []string, err error, at time.Time) {
 	}
 }
 
-func (m *Made) note(instance string, at time.Time) {
+func (m *made) note(instance string, at time.Time) {
 	if m.inserted == nil {
 		m.inserted = map[string]time.Time{}
 	}
@@ -111,7 +111,7 @@ func (m *Made) note(instance string, at time.Time) {
 }
 
 // Forget removes a group and instances from the memory, so that the lists alone decide.
-func (m *Made) Forget(region, group string, instances []string) {
+func (m *made) Forget(region, group string, instances []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.groups, region+"/"+group)
@@ -120,7 +120,7 @@ func (m *Made) Forget(region, group string, instances []string) {
 	}
 }
 
-func (m *Made) put(key string, g madeGroup) {
+func (m *made) put(key string, g madeGroup) {
 	if m.groups == nil {
 		m.groups = map[string]madeGroup{}
 	}
@@ -129,7 +129,7 @@ func (m *Made) put(key string, g madeGroup) {
 
 // complete adds to a snapshot what the lists do not show yet. It forgets what the lists show, and
 // what has been missing from them for longer than listsLag.
-func (m *Made) complete(snap *scene.Snapshot) {
+func (m *made) complete(snap *scene.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.groups, func(_ string, g madeGroup) bool { return age(snap.Now, g.at) > listsLag })
@@ -169,7 +169,7 @@ func (m *Made) complete(snap *scene.Snapshot) {
 // completeInserted adds the instances without a group that the lists do not show. A list may omit
 // an instance that an earlier list showed, and no group counts that instance. Until the instance's
 // node is up, completeInserted therefore treats an omitted instance like one that was just created.
-func (m *Made) completeInserted(snap *scene.Snapshot) {
+func (m *made) completeInserted(snap *scene.Snapshot) {
 	listed := map[string]bool{}
 	for _, in := range snap.Instances {
 		_, known := m.inserted[in.Name]
@@ -201,7 +201,7 @@ func (m *Made) completeInserted(snap *scene.Snapshot) {
 }
 
 // completePolicies adds the workload policies that the lists do not show yet.
-func (m *Made) completePolicies(snap *scene.Snapshot) {
+func (m *made) completePolicies(snap *scene.Snapshot) {
 	for _, p := range snap.Policies {
 		delete(m.policies, p.Region+"/"+p.Name)
 	}

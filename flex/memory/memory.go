@@ -38,20 +38,20 @@ import (
 // Memory is what a process remembers between its passes. Its parts that actions change are safe for
 // concurrent use, because actions run in parallel, also with the next pass.
 type Memory struct {
-	Made     Made       // what this process created, and lists may not show yet
+	Made     made       // what this process created, and lists may not show yet
 	Refusals Refusals   // what Compute rejected
 	Retries  Retries    // what Slurm rejected
-	Late     Latecomers // pending jobs that did not start in time
+	Late     latecomers // pending jobs that did not start in time
 	Hosts    Hosts      // hosts of machines that failed their health check
 	Owners   Owners     // job records, and the last message to each owner
 
 	Accounts  map[uint32]string // of jobs; only passes use it
 	Throttles Throttles         // of arrays, where squeue does not show them
 	Settings  Settings          // slurm.conf
-	Templates Templates         // instance templates
+	Templates templates         // instance templates
 	Regions   Regions           // the last reading of each region
 
-	Failures Failures // errors of actions that the log has
+	Failures failures // errors of actions that the log has
 	Problems Problems // problems that the log has
 
 	missed  missed                 // nodes that have lost their machines

@@ -6,25 +6,25 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// Templates caches the instance templates that could be read. Only passes use it, one after the
+// templates caches the instance templates that could be read. Only passes use it, one after the
 // other.
-type Templates struct {
+type templates struct {
 	known map[string]scene.Template
 	since time.Time
 }
 
 // Expire forgets all templates after SettingsAge.
-func (t *Templates) Expire(now time.Time) {
+func (t *templates) Expire(now time.Time) {
 	if age(now, t.since) >= SettingsAge {
 		t.known, t.since = map[string]scene.Template{}, now
 	}
 }
 
 // Of returns a known template.
-func (t *Templates) Of(link string) (template scene.Template, known bool) {
+func (t *templates) Of(link string) (template scene.Template, known bool) {
 	template, known = t.known[link]
 	return template, known
 }
 
 // Keep remembers a template.
-func (t *Templates) Keep(link string, template scene.Template) { t.known[link] = template }
+func (t *templates) Keep(link string, template scene.Template) { t.known[link] = template }

@@ -13,11 +13,11 @@ import (
 	"slurmflex/config/regular"
 )
 
-// File is a file to be created.
-type File struct{ Path, Text string }
+// file is a file to be created.
+type file struct{ Path, Text string }
 
-// Create writes new files that any user may read, all or none of them. It replaces no file.
-func Create(files ...File) (err error) {
+// create writes new files that any user may read, all or none of them. It replaces no file.
+func create(files ...file) (err error) {
 	var made []string
 	defer func() {
 		if err != nil {
@@ -71,9 +71,9 @@ func checkOutput(path string) error {
 	return nil
 }
 
-// Replace writes a file, whole or not at all. An existing file keeps its mode and its owner. If the
+// replace writes a file, whole or not at all. An existing file keeps its mode and its owner. If the
 // path is a link, Replace replaces the link's target. Any user may read a new file.
-func Replace(path, text string) error {
+func replace(path, text string) error {
 	mode, owner := os.FileMode(0o644), (*regular.Owner)(nil)
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
@@ -100,7 +100,7 @@ func Output(stdout io.Writer, file string, text func() (string, error)) error {
 	case err != nil:
 		return err
 	case file != "":
-		return Replace(file, written)
+		return replace(file, written)
 	}
 	_, err = io.WriteString(stdout, written)
 	return err

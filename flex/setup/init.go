@@ -14,20 +14,20 @@ import (
 
 // Init writes the first configuration of a cluster, and the part of slurm.conf for it.
 type Init struct {
-	Answers
+	answers
 	slurmconf.Options
 	Path     string // of the new configuration
 	FlexConf string // path of the new part of slurm.conf
 }
 
-// Slurm is the part of Slurm that Init reads.
-type Slurm interface {
+// scheduler is the part of Slurm that Init reads.
+type scheduler interface {
 	slurmconf.Slurm
 	Config(ctx context.Context) (slurm.Config, error)
 }
 
 // Write asks what no flag has answered, writes both files or none, and returns what to do with them.
-func (i *Init) Write(ctx context.Context, s Slurm, machines slurmconf.Describe, in io.Reader, out io.Writer) (next string, err error) {
+func (i *Init) Write(ctx context.Context, s scheduler, machines slurmconf.Describe, in io.Reader, out io.Writer) (next string, err error) {
 	questions := i.Questions()
 	if err := checkNew(i.Path, i.FlexConf); err != nil {
 		return "", config.Misuse(err)
@@ -45,7 +45,7 @@ func (i *Init) Write(ctx context.Context, s Slurm, machines slurmconf.Describe, 
 	if err != nil {
 		return "", err
 	}
-	if err := Create(files...); err != nil {
+	if err := create(files...); err != nil {
 		return "", err
 	}
 	configuration, err := filepath.Abs(i.Path)
@@ -57,7 +57,7 @@ func (i *Init) Write(ctx context.Context, s Slurm, machines slurmconf.Describe, 
 }
 
 // askSlurm reads what no flag sets, before there are questions whose answers would be lost.
-func (i *Init) askSlurm(ctx context.Context, s Slurm) error {
+func (i *Init) askSlurm(ctx context.Context, s scheduler) error {
 	version, err := i.SlurmVersion(ctx, s)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (i *Init) askSlurm(ctx context.Context, s Slurm) error {
 }
 
 // files returns both files. All answers must have been checked.
-func (i *Init) files(ctx context.Context, s Slurm, machines slurmconf.Describe) ([]File, error) {
+func (i *Init) files(ctx context.Context, s scheduler, machines slurmconf.Describe) ([]file, error) {
 	text := i.Config()
 	cfg, err := config.Parse(i.Path, []byte(text))
 	if err != nil {
@@ -85,5 +85,5 @@ func (i *Init) files(ctx context.Context, s Slurm, machines slurmconf.Describe) 
 	if unknown := (*slurmconf.UnknownShapeError)(nil); errors.As(err, &unknown) {
 		return nil, fmt.Errorf("--machine-type %s: its CPUs and memory are unknown: %w; correct it, or run init where Compute can be read", i.Machine, unknown.Err)
 	}
-	return []File{{i.Path, text}, {i.FlexConf, flexConf}}, err
+	return []file{{i.Path, text}, {i.FlexConf, flexConf}}, err
 }

@@ -32,7 +32,7 @@ func begun(t *testing.T, err error) (*Init, slurmconf.Describe) {
 	t.Helper()
 	dir := t.TempDir()
 	i := &Init{
-		Answers: Answers{Project: "my-project", Region: "us-central1", Partition: "train", Machine: "a3-megagpu-8g", Time: "4:00:00", Nodes: 2},
+		answers: answers{Project: "my-project", Region: "us-central1", Partition: "train", Machine: "a3-megagpu-8g", Time: "4:00:00", Nodes: 2},
 		Path:    filepath.Join(dir, "config.yaml"), FlexConf: filepath.Join(dir, "flex.conf"),
 	}
 	return i, func(_ context.Context, _ *config.Config, given map[string]string) map[string]slurmconf.Machine {

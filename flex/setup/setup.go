@@ -15,8 +15,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Answers describe a cluster with one partition of flex-start nodes.
-type Answers struct {
+// answers describe a cluster with one partition of flex-start nodes.
+type answers struct {
 	Cluster   string
 	Project   string
 	Region    string
@@ -40,7 +40,7 @@ type Question struct {
 }
 
 // Questions are asked in this order.
-func (a *Answers) Questions() []Question {
+func (a *answers) Questions() []Question {
 	return []Question{
 		{"project", "Project of the machines", "my-project", "", &a.Project, regexp.MustCompile(`^[a-z][a-z0-9.:-]+$`), nil},
 		{"region", "Region", "us-central1", "", &a.Region, regexp.MustCompile(`^[a-z]+-[a-z]+[0-9]+$`), nil},
@@ -117,7 +117,7 @@ func (q Question) Ask(ctx context.Context, in *bufio.Reader, out io.Writer) erro
 }
 
 // checkGiven checks the answers that flags have given.
-func (a *Answers) checkGiven(questions []Question) error {
+func (a *answers) checkGiven(questions []Question) error {
 	if a.Nodes < 1 {
 		return fmt.Errorf("--nodes must be 1 or more, not %d", a.Nodes)
 	}
@@ -133,7 +133,7 @@ func (a *Answers) checkGiven(questions []Question) error {
 }
 
 // askOthers asks for the answers that no flag has given.
-func (a *Answers) askOthers(ctx context.Context, questions []Question, in io.Reader, out io.Writer) error {
+func (a *answers) askOthers(ctx context.Context, questions []Question, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	for _, q := range questions {
 		if *q.Answer != "" {
@@ -152,7 +152,7 @@ func (a *Answers) askOthers(ctx context.Context, questions []Question, in io.Rea
 }
 
 // Next says what to do with the files, whose paths are absolute.
-func (a Answers) Next(configuration, flexConf string) string {
+func (a answers) Next(configuration, flexConf string) string {
 	limit, _ := slurm.ParseTime(a.Time)
 	return fmt.Sprintf(`%s and %s are written. Jobs of partition %s may run for up to %s. Next:
 - read both files; correct nodes, zones (gcloud compute machine-types list --filter=name=%s) and subnetwork
@@ -164,18 +164,18 @@ func (a Answers) Next(configuration, flexConf string) string {
 }
 
 // NodeSet is the name of the nodeset: the machine series, such as a3.
-func (a Answers) NodeSet() string {
+func (a answers) NodeSet() string {
 	series, _, _ := strings.Cut(a.Machine, "-")
 	return series
 }
 
 // Template is the link of the instance template.
-func (a Answers) Template() string {
+func (a answers) Template() string {
 	return fmt.Sprintf("projects/%s/regions/%s/instanceTemplates/%s", a.Project, a.Region, a.NodeSet())
 }
 
 // Config is the configuration file. All answers must have been checked.
-func (a Answers) Config() string {
+func (a answers) Config() string {
 	limit, _ := slurm.ParseTime(a.Time)
 	zones := a.Zones
 	if len(zones) == 0 {

@@ -19,7 +19,7 @@ import (
 )
 
 func TestQuestionsAcceptTheirExamplesOnly(t *testing.T) {
-	var a Answers
+	var a answers
 	wrong := map[string][]string{
 		"project": {"", "My Project", "a: b"}, "region": {"", "us-central1-a", "us"}, "partition": {"0", "a b", "x,y", "a: b"},
 		"machine-type": {"", "a3", "A3-mega", "a3-x: y"}, "time": {"", "1 day", "0", "7-00:00:00", "UNLIMITED"},
@@ -34,13 +34,13 @@ func TestQuestionsAcceptTheirExamplesOnly(t *testing.T) {
 }
 
 func TestQuestionIsAskedUntilItIsAnswered(t *testing.T) {
-	var a Answers
+	var a answers
 	var said strings.Builder
 	in := bufio.NewReader(strings.NewReader("My Project\nmy-project\nus-central1\n\n"))
 	for _, q := range a.Questions()[:3] {
 		require.NoError(t, q.Ask(t.Context(), in, &said))
 	}
-	assert.Equal(t, Answers{Project: "my-project", Region: "us-central1", Partition: "train"}, a)
+	assert.Equal(t, answers{Project: "my-project", Region: "us-central1", Partition: "train"}, a)
 	assert.Equal(t, "Project of the machines [for example my-project]: --project must look like my-project, not \"My Project\"\n"+
 		"Project of the machines [for example my-project]: Region [for example us-central1]: Partition to create [train]: ", said.String())
 	assert.EqualError(t, a.Questions()[3].Ask(t.Context(), in, &said), "no answer; set --machine-type")
@@ -51,12 +51,12 @@ func TestInterruptEndsTheQuestions(t *testing.T) {
 	in, out := io.Pipe() // nobody writes an answer
 	defer out.Close()
 	time.AfterFunc(10*time.Millisecond, cancel)
-	var a Answers
+	var a answers
 	assert.EqualError(t, a.askOthers(ctx, a.Questions(), in, io.Discard), "interrupted; no file is written")
 }
 
 func TestZonesMustBeOfTheRegion(t *testing.T) {
-	a := Answers{Project: "my-project", Region: "us-central1", Partition: "train", Machine: "a3-megagpu-8g", Time: "2-0", Nodes: 1}
+	a := answers{Project: "my-project", Region: "us-central1", Partition: "train", Machine: "a3-megagpu-8g", Time: "2-0", Nodes: 1}
 	for _, zone := range []string{"b", "europe-west4-a", "us-central1", "us-central1-"} {
 		a.Zones = []string{"us-central1-a", zone}
 		assert.ErrorContains(t, a.askOthers(t.Context(), a.Questions(), nil, nil), "--zones: \""+zone+"\" is no zone of region us-central1")
@@ -69,7 +69,7 @@ func TestZonesMustBeOfTheRegion(t *testing.T) {
 }
 
 func TestConfigurationIsValid(t *testing.T) {
-	a := Answers{
+	a := answers{
 		Cluster: "alpha", Project: "my-project", Region: "us-central1", Partition: "Train_1", Machine: "a3-megagpu-8g", Time: "2-00:00:00", Nodes: 8,
 	}
 	cfg, err := config.Parse("config.yaml", []byte(a.Config()))
@@ -87,16 +87,16 @@ func TestConfigurationIsValid(t *testing.T) {
 
 func TestAllFilesAreCreatedOrNone(t *testing.T) {
 	dir := t.TempDir()
-	first, second := File{filepath.Join(dir, "a"), "1\n"}, File{filepath.Join(dir, "b"), "2\n"}
+	first, second := file{filepath.Join(dir, "a"), "1\n"}, file{filepath.Join(dir, "b"), "2\n"}
 	require.NoError(t, os.WriteFile(second.Path, []byte("mine\n"), 0o600))
-	assert.ErrorIs(t, Create(first, second), os.ErrExist)
+	assert.ErrorIs(t, create(first, second), os.ErrExist)
 	assert.NoFileExists(t, first.Path)
 	text, err := os.ReadFile(second.Path)
 	require.NoError(t, err)
 	assert.Equal(t, "mine\n", string(text))
 	require.NoError(t, os.Remove(second.Path))
 	defer unix.Umask(unix.Umask(0o077))
-	require.NoError(t, Create(first, second))
+	require.NoError(t, create(first, second))
 	info, err := os.Stat(first.Path)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o644), info.Mode(), "SlurmUser reads it")
@@ -116,7 +116,7 @@ func TestReplacedFileKeepsItsModeAndItsLinks(t *testing.T) {
 	require.NoError(t, os.Symlink("old", in("link")))
 	for name, mode := range map[string]os.FileMode{"new": 0o644, "link": 0o600} {
 		require.NoError(t, checkOutput(in(name)))
-		require.NoError(t, Replace(in(name), name))
+		require.NoError(t, replace(in(name), name))
 		text, err := os.ReadFile(in(name))
 		require.NoError(t, err)
 		assert.Equal(t, name, string(text))
@@ -141,7 +141,7 @@ func TestReplacedFileKeepsItsOwners(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "job_submit.lua")
 	require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o640))
 	require.NoError(t, os.Chown(path, 0, 64030))
-	require.NoError(t, Replace(path, "new\n"))
+	require.NoError(t, replace(path, "new\n"))
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o640), info.Mode().Perm())

@@ -98,7 +98,7 @@ func (t *table) rows(v View) {
 	remarks := Details(rows, t.layout.Now)
 	for i, r := range rows {
 		cells[i+1][nodesAt] = clipStart(cells[i+1][nodesAt], widths[nodesAt])
-		t.row(r.State.Tone(), cells[i+1], widths)
+		t.row(r.State.tone(), cells[i+1], widths)
 		t.detail(remarks[i])
 	}
 	switch {
@@ -255,8 +255,8 @@ func (r Row) When(seen time.Time) string {
 	return ""
 }
 
-// Tone returns the color of a state.
-func (s State) Tone() Tone {
+// tone returns the color of a state.
+func (s State) tone() Tone {
 	switch s {
 	case Running, Idle:
 		return Good

@@ -26,7 +26,7 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(), Limits: b.limits(),
 		Skipped: []Skipped{}, Problems: []string{}, Listed: []Problem{}, Actions: []Action{},
 	}
-	v.AddProblems(p.Problems)
+	v.addProblems(p.Problems)
 	for _, row := range snap.Unread {
 		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
 	}
@@ -38,8 +38,8 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	return v
 }
 
-// AddProblems adds problems to the view.
-func (v *View) AddProblems(found scene.Problems) {
+// addProblems adds problems to the view.
+func (v *View) addProblems(found scene.Problems) {
 	for _, p := range found {
 		v.Problems, v.Listed = append(v.Problems, p.Text), append(v.Listed, Problem{p.Key, p.About, p.Text})
 	}

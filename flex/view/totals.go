@@ -63,7 +63,7 @@ func (v View) Totals() Totals {
 	}
 	for _, j := range v.Jobs {
 		switch {
-		case !slurm.JobState(j.State).Waits() || !v.OnFlexNodes(j):
+		case !slurm.JobState(j.State).Waits() || !v.onFlexNodes(j):
 		case strings.HasPrefix(j.Reason, "JobHeld"):
 			t.Held++
 		default:
@@ -77,8 +77,8 @@ func (v View) Totals() Totals {
 	return t
 }
 
-// OnFlexNodes reports whether the job's partition has flex-start nodes.
-func (v View) OnFlexNodes(j Job) bool { return len(v.setsOf(j.Partition)) > 0 }
+// onFlexNodes reports whether the job's partition has flex-start nodes.
+func (v View) onFlexNodes(j Job) bool { return len(v.setsOf(j.Partition)) > 0 }
 
 func add(set map[uint32]bool, ids []uint32) {
 	for _, id := range ids {

@@ -600,7 +600,7 @@ func (s *world) others(t *testing.T, v View, job Job, own []Row) (entry string) 
 		causes = append(causes, r.cause())
 	}
 	for _, cause := range causes {
-		if cause == "" || !v.OnFlexNodes(job) {
+		if cause == "" || !v.onFlexNodes(job) {
 			continue
 		}
 		assert.True(t, slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, cause) }), "status names %q: %q", cause, rows)

@@ -32,14 +32,10 @@ func (j Job) address() string {
 }
 
 // hasTask reports whether the job is that task of an array, or a set of tasks that includes it:
-// Slurm splits pending tasks off late. An unreadable set may include the task.
+// Slurm splits pending tasks off late. A set that squeue has cut off may include the task.
 func (j Job) hasTask(task string) bool {
-	if j.ArrayTask == task {
-		return true
-	}
-	set, _, _ := strings.Cut(j.ArrayTask, "%")
-	tasks, err := slurm.Expand("t[" + set + "]")
-	return err != nil || slices.Contains(tasks, "t"+task)
+	index, err := strconv.Atoi(task)
+	return j.ArrayTask == task || strings.Contains(j.ArrayTask, "...") || err == nil && slices.Contains(j.inSlurm().Tasks(), index)
 }
 
 // nameOf returns the name of the job with that raw id. For a job that has left the queue, the name

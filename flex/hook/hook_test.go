@@ -12,7 +12,6 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"slurmflex/config"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/wake"
 	"slurmflex/slurm"

@@ -18,21 +18,23 @@ type look struct {
 	now      Time
 	accounts map[uint32]string
 	looked   map[string]Time // by region: the last look
-	runs     map[uint32]bool // jobs that run, or are about to: all their nodes are up
-	news     []News
+	// Jobs that run, or are about to: all their nodes are up. A job that waits at several doors counts only
+	// as the taker of the one that has opened.
+	runs map[*slurm.Job]bool
+	news []News
 }
 
 func newLook(s *scene.Scene, p plan.Plan, accounts map[uint32]string) *look {
-	l := &look{scene: s, plan: p, now: At(s.Seen.Now), accounts: accounts, runs: map[uint32]bool{}}
+	l := &look{scene: s, plan: p, now: At(s.Seen.Now), accounts: accounts, runs: map[*slurm.Job]bool{}}
 	for i := range s.Seen.Jobs {
 		j := &s.Seen.Jobs[i]
 		if j.State.HoldsNodes() && (j.State.AtWork() || !slices.ContainsFunc(j.Nodes, func(name string) bool { return !l.isRegistered(name) })) {
-			l.runs[j.ID] = true
+			l.runs[j] = true
 		}
 	}
 	for _, d := range s.Doors() {
 		if d.Taker != nil && d.Named() && d.Opened(s.Seen.Now) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return !l.isRegistered(name) }) {
-			l.runs[d.Taker.ID] = true
+			l.runs[d.Taker] = true
 		}
 	}
 	return l
@@ -59,7 +61,7 @@ func (l *look) isRegistered(node string) bool {
 // node still waits for other nodes.
 func (l *look) atWork(node string) (jobs []*slurm.Job, coming bool) {
 	for _, j := range l.scene.HoldersOf(node) {
-		if l.runs[j.ID] {
+		if l.runs[j] {
 			jobs = append(jobs, j)
 		} else {
 			coming = true

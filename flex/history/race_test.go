@@ -92,6 +92,21 @@ func TestLosingMachineIsLostUntilAnotherJobGetsIt(t *testing.T) {
 	}
 }
 
+func TestJobAboutToStartUsesOnlyTheMachinesThatItStartsOn(t *testing.T) {
+	w := racing(t)
+	w.Nodes(winner, behind)
+	w.Snap.Reservations[1].Start = w.Snap.Now
+	w.job(812, slurm.JobPending, time.Time{}).Reservation = w.Snap.Reservations[1].Name
+	w.look(time.Minute)
+	w.Snap.Reservations = nil
+	w.job(812, slurm.JobRunning, w.Snap.Now, winner)
+	w.look(time.Second)
+	w.gone()
+	e := w.only(Lease)
+	assert.Empty(t, e.Uses)
+	assert.Positive(t, e.RaceLost)
+}
+
 func TestOtherMachinesAreNotLost(t *testing.T) {
 	for name, happens := range map[string]func(w *world){
 		"the job waits in both places":  func(*world) {},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -336,4 +337,27 @@ func TestDownDeletesTheDoorsOfPendingJobs(t *testing.T) {
 	assert.Contains(t, out, nothingLeft)
 	awaitNoDoors(t, l)
 	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+}
+
+// Both partitions get machines within seconds, and the job starts in one of them.
+func TestMachinesOfALosingPartitionAreDeletedAndCounted(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
+	}}})
+	shut(t, l)
+	id := submitScript(t, l, "sleep 1000", "-p", "train,eu", "-N2", "--time=20")
+	await(t, time.Minute, "a request in each place", func() bool { return len(liveRequests(state(t, l))) == 2 })
+	capacity(t, l, "", 8)
+	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
+	loser := map[string]string{"train": "eu", "eu": "a3"}[jobField(t, l, id, "Partition")]
+	await(t, 3*time.Minute, "the other place's machines to be counted", func() bool {
+		return regexp.MustCompile(`slurmflex_race_lost_machine_seconds_total{nodeset="` + loser + `"} [1-9]`).MatchString(metrics(t, l))
+	})
+	assert.Len(t, state(t, l).Instances, 2)
+	bill, err := l.Flex(t.Context(), "cost", "--json")
+	require.NoError(t, err, bill)
+	assert.Regexp(t, `"race_lost_machine_seconds": ?[1-9]`, bill)
+	cancelForGood(t, l, id)
+	awaitNothingLeft(t, l)
+	awaitNoDoors(t, l)
 }

@@ -175,3 +175,22 @@ func TestDoorOpensIfAnotherComponentWaitsConfiguring(t *testing.T) {
 	}
 	assert.Contains(t, fmt.Sprint(plan.Compute(w.Scene()).Actions), "from 2026-11-21T12:00:00Z")
 }
+
+// A job that waits in us (1 GPU a node) gets no further place in eu (8 GPUs a node), where a limit of
+// Slurm would keep it from starting.
+func TestLimitsOfSlurmCountInFurtherPlaces(t *testing.T) {
+	for most, gets := range map[int64]bool{15: false, 16: true} {
+		w := newSeveralPlaces("")
+		us := memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
+		w.reserve(us, 14*time.Minute, "alpha-us-[0-1]")
+		w.Snap.Jobs[0].Partition, w.Snap.Jobs[0].Reservation, w.Snap.Jobs[0].Reason = "us,eu", us, "Reservation"
+		w.Snap.Partitions[0].PerNode, w.Snap.Partitions[1].PerNode = map[string]int64{"gres/gpu": 1}, map[string]int64{"gres/gpu": 8}
+		parent := &slurm.Association{Account: "ml", Allowances: []slurm.Allowance{{Limit: "GrpTRES", Of: "gres/gpu", Most: most}}}
+		w.Snap.Allowances = slurm.Allowances{
+			Associations: map[slurm.AssociationKey]*slurm.Association{{Account: "ml"}: parent, {Account: "ml", User: "ann"}: {Parent: parent, Account: "ml", UID: "5"}},
+			QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}},
+		}
+		made := fmt.Sprint(plan.Compute(w.Scene()).Actions)
+		assert.Equal(t, gets, strings.Contains(made, "reserve alpha-eu-[0-1] from"), "%d: %s", most, made)
+	}
+}

@@ -699,7 +699,7 @@ var mutants = []mutant{
 	},
 	{
 		"a GPU of another type fits a job", "slurm/fit.go",
-		`(kind == "" || k == kind)`, `true`, scheduler,
+		`(kind == "" || k == kind)`, `(true || k == kind)`, scheduler,
 	},
 	{
 		"a job gets other nodes than Slurm has planned", "flex/plan/demand/plans.go",

@@ -159,7 +159,7 @@ func (c *check) after() {
 			if alive(r) {
 				live[g.Region]++
 				c.suits(r)
-				c.withinLimit(g, r, st)
+				c.withinLimit(g, r)
 			}
 		}
 	}

@@ -30,20 +30,6 @@ func (s builder) addGroup(g *mig.Group) {
 		return // see noteUnread
 	}
 	r.usable = true
-	for i := range g.Requests {
-		r := &g.Requests[i]
-		if !r.State.Live() {
-			continue
-		}
-		one := []Live{{g, r}}
-		for _, name := range r.Instances {
-			if of := s.note(name); of.requests == nil {
-				of.requests = one // all names share this slice: appending to it makes a copy
-			} else {
-				of.requests = append(of.requests, one...)
-			}
-		}
-	}
 }
 
 // Groups returns the cluster's groups, sorted by region and name. It includes unreadable groups and
@@ -54,7 +40,7 @@ func (s *Scene) Groups() []*mig.Group { return s.owned }
 // groups that a newer slurmflex created. The caller must not change the list.
 func (s *Scene) UsableGroups() []*mig.Group { return s.usable }
 
-// sortGroups fills in the lists of groups.
+// sortGroups fills in the lists of groups, and what their requests name in that order.
 func (s builder) sortGroups() {
 	for i := range s.Seen.Groups {
 		if g := &s.Seen.Groups[i]; s.Owned(g.ID()) == g {
@@ -68,6 +54,25 @@ func (s builder) sortGroups() {
 	for _, g := range s.owned {
 		if s.groups[g.ID()].usable {
 			s.usable = append(s.usable, g)
+			s.addRequests(g)
+		}
+	}
+}
+
+// addRequests notes the group's live requests at the instances that they name.
+func (s builder) addRequests(g *mig.Group) {
+	for i := range g.Requests {
+		r := &g.Requests[i]
+		if !r.State.Live() {
+			continue
+		}
+		one := []Live{{g, r}}
+		for _, name := range r.Instances {
+			if of := s.note(name); of.requests == nil {
+				of.requests = one // all names share this slice: appending to it makes a copy
+			} else {
+				of.requests = append(of.requests, one...)
+			}
 		}
 	}
 }
@@ -290,7 +295,7 @@ func (s *Scene) staying(id mig.GroupID) int {
 	return 0
 }
 
-// RequestsOf returns the live requests that name an instance.
+// RequestsOf returns the live requests that name an instance, in the order of their groups.
 func (s *Scene) RequestsOf(name string) []Live { return s.named(name).requests }
 
 // MayShow reports whether an instance with that name may exist although no list shows it.

@@ -102,7 +102,7 @@ docs-check: build ## check the docs: follow every link, run every command in a c
 packages: ## make the Debian package and the RPM, in build/
 	scripts/package/build $(BUILD)
 
-release: ## make what a release publishes, in build/release: packages, source archive, bill of materials, checksums
+release: ## make what a release publishes, in build/release: packages, source archive, bills of materials, checksums
 	scripts/release $(BUILD)/release
 
 package-test: build ## install, use, upgrade and remove the packages in a Debian 12 of its own

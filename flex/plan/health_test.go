@@ -81,6 +81,27 @@ func TestMachineThatFailsItsCheckIsReplacedBehindTheDoor(t *testing.T) {
 	assert.Contains(t, w.inSlurm(), "return")
 }
 
+func TestMachineThatFailsItsCheckUnderAJobGoesAfterTheJob(t *testing.T) {
+	w := newWaitingPending()
+	w.salvaging()
+	w.keep()
+	w.Config.FlexSetOf("alpha-a3-0").Flex.HealthCheck = 2 * time.Minute
+	fails := func(state string) {
+		w.bad().State, w.bad().Reason, w.bad().Comment = slurm.ParseState(state), "health: no GPU", "health: no GPU"
+	}
+	const goes = "set nodes alpha-a3-1 power_down_force"
+	fails("ALLOCATED+CLOUD+DRAIN")
+	assert.Empty(t, w.all(), "its job runs on")
+	w.requeued()
+	fails("IDLE+CLOUD+DRAIN+RESERVED")
+	w.Snap.Nodes[2].State = slurm.ParseState(scenetest.PoweredDown)
+	assert.Contains(t, w.all(), goes, "salvage does not keep it")
+	assert.Contains(t, w.all(), "reserve alpha-a3-[0,2-3] from ", "but the other one")
+	w.Snap.Jobs = nil
+	assert.Contains(t, w.all(), goes, "keep_idle does not keep it")
+	assert.NotContains(t, w.all(), "alpha-a3-0", "but the other one")
+}
+
 func TestDoorStaysClosedWhileAMachineIsChecked(t *testing.T) {
 	for _, reason := range []string{"health: checking", ""} {
 		w := newChecked(drained, reason, "")

@@ -84,7 +84,7 @@ func TestRequestThatWouldPassALimitWaits(t *testing.T) {
 func TestLiveRequestsAndMachinesCountTowardsALimit(t *testing.T) {
 	cfg := limited(t, "{account: bio, gpu_hours: 500}")
 	whole := func(more ...part) float64 {
-		p := Compute(scene.Of(cfg, seen(and(more...), november(100, 0))))
+		p := Compute(scene.Of(cfg, seen(november(100, 0), and(more...))))
 		return p.Limits[0].Whole.GPU / 3600
 	}
 	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1")), 0.001, "the request that the pass makes")
@@ -94,12 +94,18 @@ func TestLiveRequestsAndMachinesCountTowardsALimit(t *testing.T) {
 	assert.InDelta(t, 108, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour)), 0.001, "a job's machine from its creation up to the job's end")
 	assert.InDelta(t, 106, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, 15*time.Minute)), 0.001, "or up to the end of its lease")
 	assert.InDelta(t, 100, whole(nodes("alpha-a3-2", "IDLE+CLOUD"), leasedTo(8, "alpha-a3-2", time.Hour, time.Hour)), 0.001, "not an idle machine")
+	unread := func(s *setting) {
+		s.LastKnown = map[string]scene.LastKnown{"us-central1": {Groups: s.Groups, Instances: s.Instances}}
+		s.Groups, s.Instances, s.Unseen = nil, nil, map[string]error{"us-central1": errors.New("503")}
+	}
+	assert.InDelta(t, 108, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour), unread), 0.001, "in an unread region as last known")
+	lastMinutes := func(s *setting) { s.Spent.Of[0].To = noon.Add(15 * time.Minute) }
+	assert.InDelta(t, 106, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour), lastMinutes), 0.001, "or up to the end of the period")
 	counted := func(s *setting) {
 		in := s.Instances[0]
 		s.Spent.Counted = map[string]time.Time{scene.LeaseOf(in.Zone, in.Name, in.Created): noon.Add(-15 * time.Minute)}
 	}
-	p := Compute(scene.Of(cfg, seen(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour), november(100, 0), counted)))
-	assert.InDelta(t, 106, p.Limits[0].Whole.GPU/3600, 0.001, "what the history has counts once")
+	assert.InDelta(t, 106, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour), counted), 0.001, "what the history has counts once")
 }
 
 func TestMoreImportantJobsSpendALimitFirst(t *testing.T) {

@@ -713,4 +713,112 @@ var mutants = []mutant{
 		"no job may start on idle machines", "flex/plan/sweeps/doors.go",
 		"\t\treturn memo.WarmCover\n", "\t\treturn memo.BusyCover\n", planner,
 	},
+	{
+		"a limit does not count what live requests may take", "flex/plan/demand/budgets.go",
+		"append(usesOfMachines(w.Recalled()), usesOfRequests(w)...)", "usesOfMachines(w.Recalled())", planner,
+	},
+	{
+		"a limit does not count what machines may still take", "flex/plan/demand/budgets.go",
+		"append(usesOfMachines(w.Recalled()), usesOfRequests(w)...)", "usesOfRequests(w)", planner,
+	},
+	{
+		"a limit forgets the machines of an unread region", "flex/plan/demand/budgets.go",
+		"usesOfMachines(w.Recalled())", "usesOfMachines(w.Scene)", planner,
+	},
+	{
+		"a limit does not count the requests of the same pass", "flex/plan/rules/turn.go",
+		"\t\t\tt.w.Budgets.Take(t.w.Scene, v.Claim)\n", "", planner,
+	},
+	{
+		"a request that just reaches a limit waits", "flex/plan/demand/budgets.go",
+		"then.Whole > then.Most+rounding", "then.Whole >= then.Most", planner,
+	},
+	{
+		"a limit of another account holds a job back", "flex/plan/demand/budgets.go",
+		"return s.Seen.Accounts[j.ID] == u.Account", "return true", planner,
+	},
+	{
+		"a limit counts a lease twice, in the history and as a machine", "flex/plan/demand/budgets.go",
+		"scene.Later(in.Created, s.Seen.Spent.Counted[scene.LeaseOf(in.Zone, in.Name, in.Created)])", "in.Created", planner,
+	},
+	{
+		"a limit counts what a machine takes in the next period", "flex/plan/demand/budgets.go",
+		"if until.After(u.To) {", "if false {", planner,
+	},
+	{
+		"an unread history holds jobs back", "flex/plan/rules/overlimit.go",
+		`why != "" {`, `why != "" || w.Seen.Spent.Err != nil {`, planner,
+	},
+	{
+		"a history whose folder is missing counts as empty", "flex/budget/ledger.go",
+		"\tif err == nil {\n\t\t_, err = history.Read(", "\t{\n\t\t_, err = history.Read(",
+		[]string{"flex/budget"},
+	},
+	{
+		"a daemon that takes over counts its old reading of the history", "flex/budget/ledger.go",
+		"age <= staleAfter*share", "age >= 0",
+		[]string{"flex/budget"},
+	},
+	{
+		"a job's owner forges the account of another job", "slurm/jobaccount.go",
+		"strings.Lines(flatten(string(out), mark))", `strings.Lines(strings.NewReplacer(mark+"<", "", ">"+mark, "").Replace(string(out)))`, scheduler,
+	},
+	{
+		"a machine is billed to a later job with the same number", "flex/history/look.go",
+		`w.Account == "" && j != nil && j.User == w.User`, `w.Account == "" && j != nil`, history,
+	},
+	{
+		"keep_idle keeps a machine that failed its check", "flex/plan/scene/health.go",
+		"len(m.Holders) == 0 || ", "", planner,
+	},
+	{
+		"a job keeps a machine that failed its check after a loss", "flex/plan/demand/handout.go",
+		"slurm.NotResponding | slurm.Drain |", "slurm.NotResponding |", planner,
+	},
+	{
+		"a machine that fails its check is taken from its running job", "flex/plan/scene/health.go",
+		"!waits || m.State.Held() || ", "!waits && false || ", planner,
+	},
+	{
+		"a door opens before the check has passed", "slurm/state.go",
+		"(NotResponding|Drain|PowerDown)", "(NotResponding|PowerDown)", planner,
+	},
+	{
+		"a check without a result keeps the door closed for ever", "flex/plan/scene/health.go",
+		"!m.LastBusyTime.IsZero() && s.IsOld(", "false && s.IsOld(", planner,
+	},
+	{
+		"a door ends because its machine is being checked", "flex/plan/demand/stage.go",
+		" && !s.IsChecked(m):", ":", planner,
+	},
+	{
+		"an admin's drain is taken for a failed check", "flex/plan/memo/memo.go",
+		`	return "", false` + "\n}\n\n// Boots", "\treturn text, true\n}\n\n// Boots", planner,
+	},
+	{
+		"machines that fail their check again and again block no nodeset", "flex/plan/scene/boots.go",
+		`case unhealthy != "" && `, "case false && ", planner,
+	},
+	{
+		"a node that a check has drained stays drained without its machine", "flex/plan/sweeps/nodes.go",
+		"if w.IsDrainedInVain(m) {", "if false {", planner,
+	},
+	{
+		"the host of a machine that failed its check is not remembered", "flex/memory/hosts.go",
+		`if in.Host != "" {`, "if false {",
+		[]string{"flex/memory"},
+	},
+	{
+		"a restart forgets the hosts of machines that failed their check", "flex/memory/hosts.go",
+		"maps.Copy(h.bad, h.Recorded(", "maps.Copy(map[string]scene.BadHost{}, h.Recorded(",
+		[]string{"flex/memory"},
+	},
+	{
+		"the history does not show whose check failed", "flex/history/leases.go",
+		"cmp.Or(o.Unhealthy, l.scene.Unhealthy(in.Node))", "o.Unhealthy", history,
+	},
+	{
+		"the machine that failed is named as on the host of another", "flex/plan/scene/health.go",
+		" && in.Created.After(earlier.At)", "", planner,
+	},
 }

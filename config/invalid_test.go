@@ -36,7 +36,8 @@ func TestInvalidFiles(t *testing.T) {
 		by      string
 		want    string // for each line, the text after the name of the file
 	}{
-		"a limit of nothing":              {"interval: 30s", "limits: {bio: {account: bio}}", `18: slurmflex.limits.bio: limits nothing; set gpu_hours or cost`},
+		"a limit of nothing":              {"interval: 30s", "limits: {bio: {account: bio, gpu_hours: }}", `18: slurmflex.limits.bio: limits nothing; set gpu_hours or cost`},
+		"a negative limit":                {"interval: 30s", "limits: {bio: {gpu_hours: -5}}", `18: slurmflex.limits.bio.gpu_hours: -5 is below 1; must be 1 to 1000000000`},
 		"a limit of several":              {"interval: 30s", "limits: {bio: {account: bio, user: ada, cost: 1}}", `18: slurmflex.limits.bio: has several of partition, account and user; keep one`},
 		"a limit of an unknown partition": {"interval: 30s", "limits: {bio: {partition: dev, cost: 1}}", `18: slurmflex.limits.bio.partition: unknown partition "dev"; define it or remove it`},
 		"a limit with a bad name":         {"interval: 30s", "limits: {a b: {cost: 1}}", `18: slurmflex.limits."a b": the name of a limit has letters, digits, dashes and underscores only; rename it`},

@@ -30,12 +30,14 @@ func readLimits(sections []*section) (limits []Limit) {
 	for _, s := range sections {
 		l := defaults[Limit]()
 		s.read(&l, all)
+		_, hours := s.value("gpu_hours")
+		_, cost := s.value("cost")
 		l.Name, l.Line = s.name, s.line
 		of := slices.DeleteFunc([]string{l.Partition, l.Account, l.User}, func(name string) bool { return name == "" })
 		switch {
 		case !plainKey.MatchString(l.Name):
 			s.r.problem(s.line, s.path, "the name of a limit has letters, digits, dashes and underscores only; rename it")
-		case l.GPUHours == 0 && l.Cost == 0:
+		case !hours && !cost:
 			s.r.problem(s.line, s.path, "limits nothing; set gpu_hours or cost")
 		case len(of) > 1:
 			s.r.problem(s.line, s.path, "has several of partition, account and user; keep one")

@@ -55,15 +55,32 @@ func TestMachinesThatFailTheirCheckAreReplacedBeforeTheJobStarts(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
+// The job loses a machine while another one's check has failed, and afterwards a check of a survivor fails.
 func TestMachineThatFailsItsCheckUnderAJobIsNotKept(t *testing.T) {
-	l, spoil := checked(t, 5, ", keep_idle: 600")
-	id := submitScript(t, l, "sleep 25", "-p", "gang", "-w", "alpha-gang-[0-1]", "-N2", "--time=15")
+	l, spoil := checked(t, 5, ", keep_idle: 600, salvage: true")
+	id := submitScript(t, l, `[ -n "$SLURM_RESTART_COUNT" ] || sleep 1000; sleep 25`, "-p", "gang", "-N3", "--time=15")
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
-	spoil("alpha-gang-1", `echo "a GPU fell off the bus"; exit 1`)
+	first := created(t, l)
+	failed := func(node string) {
+		t.Helper()
+		spoil(node, `echo "a GPU fell off the bus"; exit 1`)
+		await(t, time.Minute, "the check to drain "+node, func() bool { return strings.Contains(nodeState(t, l, node), "DRAIN") })
+		assert.Equal(t, "RUNNING", jobField(t, l, id, "JobState"))
+		assert.Contains(t, created(t, l), node, "its job runs on")
+	}
+	failed("alpha-gang-1")
+	tell(t, l, "vms/alpha-gang-0/delete", nil)
+	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
+	awaitJob(t, l, 4*time.Minute, id, "JobState", "RUNNING")
+	again := created(t, l)
+	require.Len(t, again, 3)
+	assert.Equal(t, first["alpha-gang-2"], again["alpha-gang-2"], "salvage keeps it")
+	assert.NotEqual(t, first["alpha-gang-1"], again["alpha-gang-1"], "salvage does not keep it")
+
+	failed("alpha-gang-2")
 	awaitCompleted(t, l, id)
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
-	await(t, time.Minute, "the machine to be gone", func() bool { _, there := created(t, l)["alpha-gang-1"]; return !there })
-	assert.Contains(t, created(t, l), "alpha-gang-0", "the other one is kept")
-	next := submitScript(t, l, "true", "-p", "gang", "-N1", "--time=15")
-	awaitCompleted(t, l, next)
+	assert.Equal(t, "1", jobField(t, l, id, "Restarts"), "only the loss has requeued it")
+	await(t, time.Minute, "the machine to be gone", func() bool { _, there := created(t, l)["alpha-gang-2"]; return !there })
+	assert.Len(t, created(t, l), 2, "keep_idle keeps the others")
+	awaitCompleted(t, l, submitScript(t, l, "true", "-p", "gang", "-N1", "--time=15"))
 }

@@ -34,6 +34,7 @@ var onEach = strings.Fields(`
 	TestJobOfAnUnknownUserBuysNoMachines
 	TestJobsThatWaitForATimeOrAJobBuyNoMachines
 	TestJobThatAlsoNeedsStaticOrReservedNodesStarts
+	TestMachinesThatFailTheirCheckAreReplacedBeforeTheJobStarts
 	TestManualPowerUpAndPowerDownOfANode
 	TestModelJobsGetColdNodes
 	TestModelJobStartsInItsDoor
@@ -76,6 +77,7 @@ var onOldest = strings.Fields(`
 	TestJobUsesMoreExpensiveMachinesAfterDearerAfter
 	TestJobWithAPermanentErrorIsHeldAndShowsWhy
 	TestJobWithoutUseJobDurationGetsTheMaximumLease
+	TestLimitOfGPUHoursHoldsRequestsBack
 	TestMachinesOfAJobWithoutALicenseAreDeleted
 	TestMachineStoppedBeforeItsJobStartsIsReplacedAlone
 	TestNextJobGetsTheMachinesOfACancelledJob
@@ -88,7 +90,6 @@ var onOldest = strings.Fields(`
 	TestStaticNodeGetsANewLeaseWhenTheOldOneEnds
 	TestSyncCompletesAResumeKilledAfterAnyCall
 	TestTrialWithARunningDaemonKeepsJobsAndCleansUp
-	TestWarmMachineIsDeletedNearTheEndOfItsLease
 `)
 
 // choose skips a scenario that only make nightly runs on this Slurm. A scenario that is named on the

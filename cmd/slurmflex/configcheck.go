@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/check"
+	"slurmflex/flex/cost"
 	"slurmflex/flex/view"
 )
 
@@ -101,7 +102,8 @@ something could not be checked, 2 if it is invalid.`,
 				}
 				seen = &w
 			}
-			report := check.Of(a.configPath, cfg, seen)
+			_, unpriced := cost.ReadPrices(a.pricesPath(), true)
+			report := check.Of(a.configPath, cfg, unpriced, seen)
 			if err := view.Write(out, asJSON, report); err != nil {
 				return err
 			}

@@ -57,6 +57,15 @@ config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start
 	assert.Empty(t, r.stderr.String())
 }
 
+func TestLimitOnCostNeedsPrices(t *testing.T) {
+	w := newWorld(t)
+	w.configure(t, "slurmflex:\n", "slurmflex:\n  limits: {bio: {user: ada, cost: 5}}\n")
+	r := w.flex(t, "config", "check").exits(t, exitUsage)
+	assert.Regexp(t, `^config.yaml:\d+: slurmflex.limits.bio.cost: holds no job back: read prices: open prices.yaml: no such file or directory; write the prices, or limit gpu_hours\n$`, w.within(r.stderr.String()))
+	require.NoError(t, os.WriteFile(w.path("prices.yaml"), []byte("currency: USD\nmachines: {a3-highgpu-8g: {flex: 1}}\n"), 0o644))
+	w.flex(t, "config", "check").exits(t, exitDone)
+}
+
 func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
 	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(t, exitDone)

@@ -87,6 +87,10 @@ func (c controller) Reservations(context.Context) ([]slurm.Reservation, error) {
 	return c.reserved, nil
 }
 
+func (c controller) Allowances(context.Context, bool) (slurm.Allowances, error) {
+	return slurm.Allowances{}, nil
+}
+
 // keys returns the findings of one level about the configuration, by key.
 func keys(found Findings, level severity) map[string]string {
 	all := map[string]string{}

@@ -65,6 +65,12 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 			w.set(t, "HealthCheckNodeState", "ANY", states)
 		}
 	}
+	limited := func(account, enforced string) func(*testing.T, *site) {
+		return func(t *testing.T, w *site) {
+			w.configure(t, "interval: 1h", "interval: 1h\n  limits: {bio: {account: "+account+", gpu_hours: 1}}")
+			w.change(t, "config.txt", "AccountingStorageEnforce = none", "AccountingStorageEnforce = "+enforced)
+		}
+	}
 	for name, m := range map[string]mistake{
 		"no ResumeProgram": {
 			plant: set("ResumeProgram", "DIR/bin/resume", "(null)"),
@@ -118,6 +124,15 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 			fault: "slurm.conf: HealthCheckInterval: 0 turns HealthCheckProgram off; set HealthCheckInterval=300",
 		},
 		"no mistake: a health check at the start of slurmd": {plant: checked("/usr/local/sbin/health-check", "START_ONLY")},
+		"a limit of an account that Slurm does not know": {
+			plant: limited("research", "associations"),
+			fault: "config.yaml:17: slurmflex.limits.bio.account: Slurm has no account research; correct the name or add it with sacctmgr",
+		},
+		"no mistake: a limit of a known account": {plant: limited("root", "associations")},
+		"a limit of an account that jobs need not name": {
+			plant:  limited("root", "none"),
+			advice: "config.yaml:17: slurmflex.limits.bio.account: advice: a job's owner may choose any account; set AccountingStorageEnforce=associations in slurm.conf",
+		},
 		"another user than SlurmUser": {
 			plant: func(t *testing.T, w *site) {
 				w.set(t, "SlurmUser", "us("+strconv.Itoa(os.Geteuid())+")", "slurm(64030)")

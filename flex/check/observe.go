@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type scheduler interface {
 	Partitions(ctx context.Context) ([]slurm.Partition, error)
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	Reservations(ctx context.Context) ([]slurm.Reservation, error)
+	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
 }
 
 // Cloud is the part of Compute that a check reads.
@@ -53,10 +55,11 @@ type World struct {
 	Partitions Seen[[]slurm.Partition]
 	Nodes      Seen[[]slurm.Node]
 	Reserved   Seen[[]slurm.Reservation]
-	File       *slurmconf.File    // nil if unreadable here
-	Unresolved map[string]error   // by node: why this host cannot resolve its address
-	Programs   map[string]program // programs named in slurm.conf, by path
-	Hooks      string             // folder of slurmflex's programs; empty: the packages' one
+	Allowances Seen[slurm.Allowances] // only if a limit is of an account
+	File       *slurmconf.File        // nil if unreadable here
+	Unresolved map[string]error       // by node: why this host cannot resolve its address
+	Programs   map[string]program     // programs named in slurm.conf, by path
+	Hooks      string                 // folder of slurmflex's programs; empty: the packages' one
 
 	Client    error            // why Compute cannot be queried at all
 	Groups    map[string]error // by region: why its groups cannot be listed; nil if they can
@@ -120,7 +123,7 @@ func observe(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, name
 	}
 	var side sync.WaitGroup
 	side.Go(func() {
-		w.observeSlurm(ctx, s)
+		w.observeSlurm(ctx, cfg, s)
 		w.observeAddresses(ctx, cfg, names)
 	})
 	if c != nil {
@@ -130,13 +133,16 @@ func observe(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, name
 	return w
 }
 
-func (w *World) observeSlurm(ctx context.Context, s scheduler) {
+func (w *World) observeSlurm(ctx context.Context, cfg *config.Config, s scheduler) {
 	if w.Conf.Is, w.Conf.Err = s.Config(ctx); w.Conf.Err != nil {
 		return // the remaining reads would also fail
 	}
 	w.Partitions.Is, w.Partitions.Err = s.Partitions(ctx)
 	w.Nodes.Is, w.Nodes.Err = s.Nodes(ctx)
 	w.Reserved.Is, w.Reserved.Err = s.Reservations(ctx)
+	if slices.ContainsFunc(cfg.Options.Limits, func(l config.Limit) bool { return l.Account != "" }) {
+		w.Allowances.Is, w.Allowances.Err = s.Allowances(ctx, true)
+	}
 	if file, err := slurmconf.Read(w.Conf.Is["SLURM_CONF"]); err == nil {
 		w.File = file
 	}

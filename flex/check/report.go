@@ -23,10 +23,16 @@ type Report struct {
 	sums string // counts the nodesets, for people
 }
 
-// Of returns the report on a file and its configuration. It compares the configuration with the
-// observed world; nil: nothing was observed.
-func Of(file string, cfg *config.Config, w *World) Report {
+// Of returns the report on a file and its configuration. unpriced is the reason why there are no
+// prices; nil if there are. Of compares the configuration with the observed world; nil: nothing was
+// observed.
+func Of(file string, cfg *config.Config, unpriced error, w *World) Report {
 	found := Advise(cfg)
+	for _, l := range cfg.Options.Limits {
+		if key := "slurmflex.limits." + l.Name + ".cost"; l.Cost > 0 && unpriced != nil {
+			found = append(found, Finding{Fault, file, cfg.Keys().Line(key), key, fmt.Sprintf("holds no job back: %v; write the prices, or limit gpu_hours", unpriced)})
+		}
+	}
 	if w != nil {
 		found = append(found, compare(cfg, *w)...)
 	}

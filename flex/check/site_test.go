@@ -92,8 +92,11 @@ SuspendRate=0
 NodeName=alpha-a3-[0-7] CPUs=2 State=CLOUD
 PartitionName=train Nodes=alpha-a3-[0-7] OverSubscribe=EXCLUSIVE
 `)
+	w.write(t, "accounts", realSlurm(t, "24.11.5", "16-assoc-mgr.txt"))
+	w.write(t, "bin/squeue", "#!/bin/sh\n")
 	w.write(t, "bin/scontrol", `#!/bin/sh
 case "$*" in
+*assoc,qos) cat DIR/accounts ;;
 *config) cat DIR/config.txt ;;
 *partition) cat DIR/partitions.txt ;;
 *reservation) echo "No reservations in the system" ;;
@@ -170,7 +173,7 @@ func (w *site) report(t *testing.T) Report {
 	}
 	seen, err := Live(t.Context(), cfg, &scontrol.Client{BinDir: cfg.SlurmBinDir}, compute, noCompute)
 	require.NoError(t, err)
-	return Of(w.path("config.yaml"), cfg, &seen)
+	return Of(w.path("config.yaml"), cfg, nil, &seen)
 }
 
 // within removes the site's folder from a text.

@@ -34,6 +34,7 @@ func (j *judge) slurm() {
 	}
 	j.settings(version)
 	j.health()
+	j.accounts()
 	j.hooks()
 	j.formerGate()
 	j.user()
@@ -104,6 +105,22 @@ func (j *judge) health() {
 		j.conf(Fault, "HealthCheckProgram", "is not set, so machines of nodeset %s (health_check) are not checked; set it to a program that drains unhealthy nodes", sets[at].Name)
 	case known && seconds == 0 && !strings.HasSuffix(conf["HealthCheckNodeState"], "_ONLY"):
 		j.conf(Fault, "HealthCheckInterval", "0 turns HealthCheckProgram off; set HealthCheckInterval=300")
+	}
+}
+
+// accounts checks that Slurm knows the accounts of limits, and that jobs cannot choose others.
+func (j *judge) accounts() {
+	for _, l := range j.cfg.Options.Limits {
+		key, seen := "slurmflex.limits."+l.Name+".account", j.world.Allowances
+		switch {
+		case l.Account == "":
+		case seen.Err != nil:
+			j.say(Unread, key, "%v", seen.Err)
+		case !slices.Contains(j.world.Conf.Is.List("AccountingStorageEnforce"), "associations"):
+			j.say(Advice, key, "a job's owner may choose any account; set AccountingStorageEnforce=associations in slurm.conf")
+		case seen.Is.Associations[slurm.AssociationKey{Account: l.Account}] == nil:
+			j.say(Fault, key, "Slurm has no account %s; correct the name or add it with sacctmgr", l.Account)
+		}
 	}
 }
 

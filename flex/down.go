@@ -162,7 +162,7 @@ func (d *Down) act(ctx context.Context, a action.Action) error {
 // Slurm would no longer requeue it. The owner is notified first: while Slurm cannot write the
 // AdminComment, the job waits for the next look.
 func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
-	records, err := d.R.memory.Owners.Read(ctx, d.R.Scheduler, a.Job)
+	records, err := d.R.memory.ReadRecords(ctx, d.R.Scheduler, d.R.Now(), a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {
 		return err
 	}
@@ -185,7 +185,7 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 // tellJob notifies a job's owner in the AdminComment, and on the job's terminal or in its output. It
 // writes the AdminComment first, because a failed action is repeated.
 func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
-	records, err := d.R.memory.Owners.Read(ctx, d.R.Scheduler, a.Job)
+	records, err := d.R.memory.ReadRecords(ctx, d.R.Scheduler, d.R.Now(), a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() && !records[0].State.Waits() {
 		return err
 	}

@@ -178,7 +178,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			w.settle()
 			assert.Equal(t, "flex-start: not written again", w.slurm.comment[1])
 			w.cancelled(1)
-			assert.Zero(t, w.memory.Owners.Last(1), "jobs that leave the queue are forgotten")
+			assert.Empty(t, w.memory.Told.All(), "jobs that leave the queue are forgotten")
 		},
 		"an unfit template is named and nothing is created": func(t *testing.T, w *world) {
 			template := fakegce.FlexTemplate("spot", "a3-highgpu-8g")
@@ -348,7 +348,7 @@ func TestJobIsSignalledOnceAcrossATakeoverAndBack(t *testing.T) {
 		}
 		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals, "the owner's script gets it once")
 		assert.Equal(t, told, w.slurm.comment[1])
-		assert.Equal(t, told, w.memory.Owners.Last(1).Told)
+		assert.Equal(t, told, w.memory.Told.All()[1])
 	})
 }
 
@@ -433,7 +433,7 @@ func TestSentSignalCountsAsSuccess(t *testing.T) {
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Job has already finished")
 		assert.Zero(t, w.hands().Work(t.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
 		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
-		assert.Equal(t, "flex-start: sent", w.memory.Owners.Last(1).Told, "it is sent once")
+		assert.Equal(t, "flex-start: sent", w.memory.Told.All()[1], "it is sent once")
 	})
 }
 

@@ -93,8 +93,7 @@ func (r *Reconciler) hands() apply.Hands {
 // Observe reads Slurm and the cloud, and adds what this process remembers and does. It fails if Slurm
 // cannot be read. The snapshot names each region that cannot be read.
 func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
-	r.memory.Hosts.Recorded = r.BadHosts
-	snap := r.memory.Begin(r.Now(), r.Config)
+	snap := r.memory.Begin(r.Now(), r.Config, r.BadHosts)
 	if err := r.observer().Read(ctx, &snap); err != nil {
 		// An interrupted reading proves nothing, so it must not look like an empty cluster.
 		return scene.Snapshot{}, err
@@ -135,8 +134,7 @@ func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...F
 	if r.Watch != nil {
 		r.Watch.Saw(s, p)
 	}
-	r.memory.Problems.Report(r.Log, p.Problems, r.Now())
-	r.memory.Regions.Report(r.Log, s.Seen)
+	r.memory.Report(r.Log, p.Problems, s.Seen)
 	return Outcome{Plan: p, Failed: r.flights.Apply(ctx, r.hands(), p.Actions, p.Needed, patience)}, nil
 }
 

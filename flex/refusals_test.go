@@ -20,7 +20,7 @@ func TestCronCountsRejectedGroups(t *testing.T) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		for run := 1; w.slurm.queue()[1] != slurm.JobPending; run++ {
 			require.LessOrEqual(t, run, 5, "max_attempts is 5")
-			w.memory.Refusals, w.memory.Owners = memory.Refusals{}, memory.Owners{}
+			w.memory = memory.Memory{}
 			_, err := w.Sync(t.Context(), w.lock)
 			require.NoError(t, err)
 			time.Sleep(time.Minute)

@@ -17,7 +17,9 @@ func (h Hands) createGroup(ctx context.Context, a action.CreateGroup) error {
 	}
 	h.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
 	if err == nil {
-		h.Memory.Made.NoteGroup(a.Spec, h.Now())
+		h.Memory.Groups.Note(a.Group, mig.Group{
+			Name: a.Spec.Name, Region: a.Spec.Region, Stamp: a.Spec.Stamp, Policy: a.Spec.Policy, Created: h.Now(),
+		}, h.Now())
 	}
 	return lookAgain(err)
 }
@@ -26,22 +28,24 @@ func (h Hands) createPolicy(ctx context.Context, a action.CreatePolicy) error {
 	err := h.Cloud.CreatePolicy(ctx, a.Spec)
 	h.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
 	if err == nil {
-		h.Memory.Made.NotePolicy(a.Spec, h.Now())
+		h.Memory.Policies.Note(a.Group, mig.Policy{
+			Name: a.Spec.Name, Region: a.Spec.Region, Stamp: a.Spec.Stamp, Distance: a.Spec.Distance, Created: h.Now(),
+		}, h.Now())
 	}
 	return lookAgain(err)
 }
 
 func (h Hands) createRequest(ctx context.Context, a action.CreateRequest) error {
 	// The request is recorded before the call, for a pass that looks meanwhile.
-	h.Memory.Made.NoteRequest(a.Group.Region, a.Group.Name, a.Spec, h.Now())
+	h.Memory.NoteRequest(a.Group, a.Spec, h.Now())
 	err := h.Cloud.CreateRequest(ctx, a.Group.Region, a.Group.Name, a.Spec)
 	switch {
 	case mig.CauseOf(err) == mig.CauseExists:
 		return nil
 	case mig.CauseOf(err) == mig.CauseNotFound:
-		h.Memory.Made.Forget(a.Group.Region, a.Group.Name, nil)
+		h.Memory.ForgetGroup(a.Group)
 	case err != nil:
-		h.Memory.Made.DropRequest(a.Group.Region, a.Group.Name, a.Spec.Name)
+		h.Memory.ForgetRequest(a.Group, a.Spec.Name)
 	}
 	if !a.Shared {
 		h.noteOutcome(a.Group.Name, a.Job, err)
@@ -53,10 +57,21 @@ func (h Hands) createRequest(ctx context.Context, a action.CreateRequest) error 
 	return err
 }
 
+// bulkInsert creates instances. They count as created from the end of the call, because Compute may
+// work on the call for longer than its lists lag.
 func (h Hands) bulkInsert(ctx context.Context, a action.BulkInsert) error {
-	h.Memory.Made.NoteInserted(a.Spec.Instances, h.Now())
+	remember := func() {
+		for _, name := range a.Spec.Instances {
+			h.Memory.Inserted.Note(name, false, h.Now())
+		}
+	}
+	remember()
 	err := h.Cloud.BulkInsert(ctx, a.Spec)
-	h.Memory.Made.EndInsert(a.Spec.Instances, err, h.Now())
+	if err == nil || mig.IsUnknown(err) {
+		remember()
+	} else {
+		h.Memory.Inserted.Forget(a.Spec.Instances...)
+	}
 	h.noteOutcome(a.Group.Name, a.Spec.Stamp.Job, err)
 	return err
 }
@@ -64,8 +79,13 @@ func (h Hands) bulkInsert(ctx context.Context, a action.BulkInsert) error {
 // noteOutcome records the outcome of creating something for a job's group. Failures that an earlier
 // process saw are in the job's AdminComment.
 func (h Hands) noteOutcome(group string, job uint32, err error) {
-	known := h.Memory.Owners.Last(job)
-	h.Memory.Refusals.Note(group, err, h.Now(), memo.ParseFailed(known.Told))
+	if err == nil {
+		h.Memory.Refusals.Forget(group)
+		return
+	}
+	was, _, _ := h.Memory.Refusals.Get(group)
+	told, _, _ := h.Memory.Told.Get(job)
+	h.Memory.Refusals.Note(group, was.Fail(mig.TroubleOf(err), mig.OwnerOf(err).Cluster, h.Now(), memo.ParseFailed(told)), h.Now())
 }
 
 // lookAgain adds the next step to the error for a name that is already taken. The existing thing

@@ -31,7 +31,7 @@ type Scheduler interface {
 	DeleteReservation(ctx context.Context, name string) error
 
 	// A raw id identifies a job.
-	memory.Records
+	memory.Reader
 	SetAdminComment(ctx context.Context, job uint32, text string) error
 	NotifyJob(ctx context.Context, job uint32, text string) error
 	SignalJob(ctx context.Context, job uint32, signal string) error
@@ -86,7 +86,7 @@ func (h Hands) Work(ctx context.Context, actions []action.Action) (failed int) {
 	began := h.Now()
 	var left []action.Action
 	for i, a := range actions {
-		if !h.Memory.Retries.IsDue(a, h.Now()) {
+		if InSlurm(a) && !h.Memory.IsDue(a, h.Now()) {
 			left = append(left, a)
 			continue
 		}
@@ -106,10 +106,9 @@ func (h Hands) Work(ctx context.Context, actions []action.Action) (failed int) {
 		if h.Did != nil {
 			h.Did(a, begun, took, err)
 		}
-		h.logAction(a, took, err)
-		if InSlurm(a) {
-			h.noteRefusal(a, err, h.Memory.Retries.Note(a, err, h.Now()))
-		}
+		times, isNews := h.Memory.Tried(a, err, h.Now())
+		h.logAction(a, took, err, isNews)
+		h.noteRefusal(a, err, times)
 		switch {
 		case err == nil:
 		case h.Now().Sub(began) >= Limit:
@@ -135,24 +134,24 @@ func (h Hands) Do(ctx context.Context, a action.Action) error {
 	case action.CreateRequest:
 		return h.createRequest(ctx, a)
 	case action.CancelRequest:
-		h.Memory.Made.DropRequest(a.Group.Region, a.Group.Name, a.Request)
+		h.Memory.ForgetRequest(a.Group, a.Request)
 		return unlessGone(h.Cloud.CancelRequest(ctx, a.Group.Region, a.Group.Name, a.Request))
 	case action.DeleteRequest:
 		return unlessGone(h.Cloud.DeleteRequest(ctx, a.Group.Region, a.Group.Name, a.Request))
 	case action.DeleteInstances:
 		return unlessGone(h.Cloud.DeleteInstances(ctx, a.Group.Region, a.Group.Name, a.Instances))
 	case action.DeleteVMs:
-		h.Memory.Made.Forget("", "", mig.Names(a.Instances))
+		h.Memory.Inserted.Forget(mig.Names(a.Instances)...)
 		return h.Cloud.DeleteVMs(ctx, a.Instances)
 	case action.BulkInsert:
 		return h.bulkInsert(ctx, a)
 	case action.CreatePolicy:
 		return h.createPolicy(ctx, a)
 	case action.DeletePolicy:
-		h.Memory.Made.ForgetPolicy(a.Group.Region, a.Group.Name)
+		h.Memory.Policies.Forget(a.Group)
 		return unlessGone(h.Cloud.DeletePolicy(ctx, a.Group.Region, a.Group.Name))
 	case action.DeleteGroup:
-		h.Memory.Made.Forget(a.Group.Region, a.Group.Name, nil)
+		h.Memory.ForgetGroup(a.Group)
 		return unlessGone(h.Cloud.DeleteGroup(ctx, a.Group.Region, a.Group.Name))
 	case action.SetNodes:
 		return h.setNodes(ctx, a)

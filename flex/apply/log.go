@@ -14,8 +14,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// logAction writes one line about an action that has ended.
-func (h Hands) logAction(a action.Action, took time.Duration, err error) {
+// logAction writes one line about an action that has ended. isNews reports whether its error is new.
+func (h Hands) logAction(a action.Action, took time.Duration, err error, isNews bool) {
 	about := a.About()
 	fields := []zap.Field{zap.String("action", a.String())}
 	if about.Job != 0 {
@@ -28,13 +28,12 @@ func (h Hands) logAction(a action.Action, took time.Duration, err error) {
 		fields = append(fields, zap.String("group", about.Group))
 	}
 	log := h.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
-	news := h.Memory.Failures.IsNews(a, err, h.Now())
 	switch {
 	case err == nil:
 		log.Log(severity(a), event(a))
-	case news && isRace(err):
+	case isNews && isRace(err):
 		log.Info("action came too late", zap.Error(err))
-	case news:
+	case isNews:
 		log.Error("action failed", zap.Error(err))
 	default:
 		log.Debug("action failed again", zap.Error(err))

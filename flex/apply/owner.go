@@ -22,21 +22,21 @@ func (h Hands) Tell(ctx context.Context, rec slurm.JobRecord, text string) error
 			return err
 		}
 	}
-	h.Memory.Owners.NoteTold(rec.ID, text)
+	h.Memory.Told.Replace(rec.ID, text)
 	return nil
 }
 
 // commentJob writes a job's AdminComment if the job still exists. The first comment also appears on
 // the terminal of a salloc or srun, which prints nothing while waiting.
 func (h Hands) commentJob(ctx context.Context, a action.CommentJob) error {
-	records, err := h.Memory.Owners.Read(ctx, h.Slurm, a.Job)
+	records, err := h.Memory.ReadRecords(ctx, h.Slurm, h.Now(), a.Job)
 	if err != nil || len(records) == 0 {
 		return err
 	}
 	rec := records[0]
 	// The plan was made before the record was read.
 	if memo.Continues(rec.AdminComment, a.Text) || memo.WasWarned(rec.AdminComment, a.Text) {
-		h.Memory.Owners.NoteTold(rec.ID, rec.AdminComment)
+		h.Memory.Told.Replace(rec.ID, rec.AdminComment)
 		return nil
 	}
 	if err := h.Tell(ctx, rec, a.Text); err != nil {
@@ -62,12 +62,12 @@ func (h Hands) notifyTerminal(ctx context.Context, rec slurm.JobRecord, text str
 // since the plan was made. The nodes lack a working machine, so nothing is lost while the owners
 // cannot be notified.
 func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
-	limits := h.Memory.Owners.Limits(a.Job)
-	records, err := h.Memory.Owners.Read(ctx, h.Slurm, append([]uint32{a.Job}, a.Others...)...)
+	before, _, _ := h.Memory.Records.Get(a.Job)
+	records, err := h.Memory.ReadRecords(ctx, h.Slurm, h.Now(), append([]uint32{a.Job}, a.Others...)...)
 	if err != nil {
 		return err
 	}
-	if h.Memory.Owners.Limits(a.Job) != limits {
+	if now, _, _ := h.Memory.Records.Get(a.Job); now.Limits != before.Limits {
 		return racef("the wait limit or deadline of job %d has changed", a.Job)
 	}
 	if !slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == a.Job }) {
@@ -138,13 +138,13 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 // was sent never counts as a failed action: it may have ended the job, and Slurm rejects changes to
 // the AdminComment of an ended job.
 func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
-	records, err := h.Memory.Owners.Read(ctx, h.Slurm, a.Job)
+	records, err := h.Memory.ReadRecords(ctx, h.Slurm, h.Now(), a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning {
 		return err
 	}
 	rec := records[0]
 	if memo.WasWarned(rec.AdminComment, a.Text) {
-		h.Memory.Owners.NoteTold(rec.ID, rec.AdminComment)
+		h.Memory.Told.Replace(rec.ID, rec.AdminComment)
 		return nil
 	}
 	switch reach := scene.ReachOf(rec); {
@@ -159,7 +159,7 @@ func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
 		return err
 	}
 	if err := h.Tell(ctx, rec, a.Text); err != nil {
-		h.Memory.Owners.NoteTold(a.Job, a.Text)
+		h.Memory.Told.Replace(a.Job, a.Text)
 		h.Log.Warn("the job was warned, but its AdminComment was not updated", zap.Uint32("job", a.Job), zap.String("signal", a.Signal), zap.Error(err))
 	}
 	return nil
@@ -167,7 +167,7 @@ func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
 
 // requeueJob requeues a running job, unless Slurm would no longer requeue it.
 func (h Hands) requeueJob(ctx context.Context, a action.RequeueJob) error {
-	records, err := h.Memory.Owners.Read(ctx, h.Slurm, a.Job)
+	records, err := h.Memory.ReadRecords(ctx, h.Slurm, h.Now(), a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning || !records[0].Requeues() {
 		return err
 	}

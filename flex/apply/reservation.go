@@ -32,11 +32,11 @@ func (h Hands) noteRefusal(a action.Action, err error, times int) {
 	switch a := a.(type) {
 	case action.CreateReservation:
 		if a.Job != 0 {
-			h.Memory.Late.Note(a.Job, late)
+			h.Memory.Late.Note(a.Job, late, h.Now())
 		}
 	case action.UseReservation:
 		if late.Unusable = true; !a.Leave {
-			h.Memory.Late.Note(a.Job, late)
+			h.Memory.Late.Note(a.Job, late, h.Now())
 		}
 	}
 }
@@ -54,7 +54,7 @@ func (h Hands) createReservation(ctx context.Context, a action.CreateReservation
 		Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge,
 	})
 	if a.Job != 0 && errors.Is(err, slurm.ErrUserUnknown) {
-		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Unknown: true})
+		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Unknown: true}, h.Now())
 	}
 	return err
 }
@@ -85,7 +85,7 @@ func (h Hands) useReservation(ctx context.Context, a action.UseReservation) erro
 // deleteReservation deletes a reservation. Slurm rejects this while a job uses the reservation.
 func (h Hands) deleteReservation(ctx context.Context, a action.DeleteReservation) error {
 	if a.Late != "" {
-		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Reason: a.Late})
+		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Reason: a.Late}, h.Now())
 	}
 	var err error
 	switch {

@@ -28,7 +28,7 @@ func TestRejectedReservationDelaysTheJob(t *testing.T) {
 	h := Hands{Slurm: strict{}, Memory: &memory.Memory{}, Now: func() time.Time { return now }}
 	require.ErrorIs(t, h.createReservation(t.Context(), action.CreateReservation{Job: 7, User: "eve"}), slurm.ErrUserUnknown)
 	require.Error(t, h.createReservation(t.Context(), action.CreateReservation{}))
-	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: true}}, h.Memory.Late.Matter(now))
+	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Unknown: true}}, h.Memory.Late.All())
 }
 
 // releasing is a Slurm that deletes reservations.
@@ -40,8 +40,7 @@ func TestJobThatDidNotStartRestsWithSlurmsReason(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	h := Hands{Slurm: releasing{}, Memory: &memory.Memory{}, Now: func() time.Time { return now }}
 	require.NoError(t, h.deleteReservation(t.Context(), action.DeleteReservation{Job: 7, Unused: true, Late: "Resources"}))
-	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Reason: "Resources"}}, h.Memory.Late.Matter(now))
-	assert.Empty(t, h.Memory.Late.Matter(now.Add(lateRest)))
+	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Reason: "Resources"}}, h.Memory.Late.All())
 }
 
 // opening is a Slurm that remembers the start of a reservation.
@@ -93,14 +92,14 @@ func TestReservationThatIsRefusedAgainAndAgainDelaysTheJob(t *testing.T) {
 	}
 	work(7)
 	work(7)
-	assert.Empty(t, h.Memory.Late.Matter(now), "a node may have been given to another job meanwhile")
+	assert.Empty(t, h.Memory.Late.All(), "a node may have been given to another job meanwhile")
 	work(7)
-	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest - 10*time.Second), Refused: "Requested nodes are busy"}}, h.Memory.Late.Matter(now))
+	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest - 10*time.Second), Refused: "Requested nodes are busy"}}, h.Memory.Late.All())
 	h.Slurm = busy{}
 	for range 9 {
 		work(8)
 	}
-	assert.NotContains(t, h.Memory.Late.Matter(now), uint32(8), "slurmctld may be restarting")
+	assert.NotContains(t, h.Memory.Late.All(), uint32(8), "slurmctld may be restarting")
 }
 
 // J4: each pass may make a new door, whose name has the time of the pass.
@@ -112,7 +111,7 @@ func TestJobThatIsRefusedItsReservationAgainAndAgainIsDelayed(t *testing.T) {
 			OfReservation: action.OfReservation{Name: memo.DoorReservation("alpha", "7", now)}, Job: 7, Address: address, Leave: leave,
 		}})
 		now = now.Add(10 * time.Second)
-		return h.Memory.Late.Matter(now)
+		return h.Memory.Late.All()
 	}
 	for _, task := range []string{"7_0", "7_1", "7_2"} {
 		assert.Empty(t, work(task, false), "each task once")

@@ -1,71 +1,38 @@
 package memory
 
 import (
-	"maps"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 )
 
 // remindAfter is the time after which the log repeats a lasting problem, or an action that fails
-// the same way in each reconcile pass.
+// the same way in each pass.
 const remindAfter = time.Hour
 
-// failures holds the last errors of actions, keyed by what the actions change, with the time when
-// each error was logged.
-type failures struct {
-	mu     sync.Mutex
-	logged map[string]failure
-}
+// problem identifies a problem, the text of which may change while it lasts.
+type problem struct{ kind, about string }
 
-type failure struct {
-	text string
-	at   time.Time
-}
-
-// IsNews reports whether the log should show an error. A nil error means that the action succeeded,
-// so its next failure is news.
-func (f *failures) IsNews(a action.Action, err error, now time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	key := changed(a)
-	maps.DeleteFunc(f.logged, func(_ string, was failure) bool { return age(now, was.at) >= remindAfter })
-	if err == nil {
-		delete(f.logged, key)
-		return false
-	}
-	if f.logged[key].text == err.Error() {
-		return false
-	}
-	if f.logged == nil {
-		f.logged = map[string]failure{}
-	}
-	f.logged[key] = failure{err.Error(), now}
-	return true
-}
-
-// Problems holds the problems that the last pass found, by kind and subject, with the time when
-// each was last logged. The text of a problem may change while the problem lasts.
-type Problems map[problemKey]time.Time
-
-type problemKey struct{ kind, about string }
-
-// Report logs a problem when it is new, and occasionally while it lasts. Passes run every few
-// seconds, and one event must be one line.
-func (p *Problems) Report(log *zap.Logger, found scene.Problems, now time.Time) {
-	lasting := Problems{}
-	for _, problem := range found {
-		key := problemKey{problem.Key, problem.About}
-		at, known := (*p)[key]
-		if !known || age(now, at) >= remindAfter {
-			log.Warn(problem.Text)
-			at = now
+// Report logs the problems of a pass when they are new, and occasionally while they last, because
+// passes run every few seconds, and one event must be one line. It also logs the regions that can be
+// read again.
+func (m *Memory) Report(log *zap.Logger, found scene.Problems, snap scene.Snapshot) {
+	lasting := map[problem]bool{}
+	for _, p := range found {
+		key := problem{p.Key, p.About}
+		lasting[key] = true
+		if _, at, known := m.problems.Get(key); !known || age(snap.Now, at) >= remindAfter {
+			log.Warn(p.Text)
+			m.problems.Note(key, struct{}{}, snap.Now)
 		}
-		lasting[key] = at
 	}
-	*p = lasting
+	m.problems.keep(func(p problem, _ *noted[struct{}]) bool { return lasting[p] })
+	m.outages.keep(func(region string, was *noted[error]) bool {
+		if snap.Unseen[region] == nil {
+			log.Info("region "+region+" is read again", zap.Duration("after", snap.Now.Sub(was.at)))
+		}
+		return snap.Unseen[region] != nil
+	})
 }

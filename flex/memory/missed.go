@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"sync"
 	"time"
 
 	"slurmflex/config"
@@ -10,113 +9,97 @@ import (
 	"slurmflex/slurm"
 )
 
-// missed remembers which running nodes had one of the cluster's machines, and which of those nodes
-// the last pass found without a machine. A single list therefore never sets a node DOWN. After a
-// restart, missed needs two passes to find a loss again. It then recognizes the nodes by the
-// records of requests. Bulk insert leaves no records, so for bulk insert it is enough that the node
-// is up.
-type missed struct {
-	mu    sync.Mutex
-	nodes map[string]*missedNode // by name; nil before the first pass
+// machine is what passes know about a node that has had one of the cluster's machines. A single list
+// never sets a node DOWN: the last pass must have missed the machine too. After a restart, passes
+// recognize these nodes by the records of requests. Bulk insert leaves no records, so for bulk
+// insert it is enough that the node is up.
+type machine struct {
+	missed    bool      // the last pass missed the machine, although the node is up
+	preempted bool      // missed, and a pass saw that Google preempted the machine
+	ends      time.Time // its scheduled end, for a node that is up
 }
 
-// missedNode is the knowledge about a node, or about a machine's name.
-type missedNode struct {
-	counts bool      // one of the cluster's machines existed, or a request names it
-	once   bool      // had is set, and the last pass missed the machine
-	spot   bool      // missed, and a pass saw that Google preempted the machine
-	ends   time.Time // scheduled end of the machine, for a node that is up
-
-	up, had   bool // in this pass: up means the node is up; had means the node is up and counts
-	there     bool // a list shows the machine
-	preempted bool // a list shows the machine as preempted
-}
-
-// of returns the entry of a name, which the caller fills in.
-func (m *missed) of(name string) *missedNode {
-	n := m.nodes[name]
-	if n == nil {
-		n = &missedNode{}
-		m.nodes[name] = n
-	}
-	return n
-}
-
-// complete adds to a snapshot the nodes with a machine missing in two consecutive passes, and the
+// addMissed adds to a snapshot the nodes with a machine missing in two consecutive passes, and the
 // scheduled ends of the machines of nodes that are up. A pass that could not read the region of the
 // nodeset or machine does not count.
-func (m *missed) complete(snap *scene.Snapshot, cfg *config.Config) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.take(snap, cfg)
+func (m *Memory) addMissed(snap *scene.Snapshot, cfg *config.Config) {
+	m.noteMachines(snap, cfg)
+	up, there := make(map[string]bool, len(snap.Nodes)), make(map[string]bool, len(snap.Instances))
+	preempted := map[string]bool{}
+	for _, n := range snap.Nodes {
+		up[n.Name] = n.State.Power() == slurm.On
+	}
+	for i := range snap.Instances {
+		in := &snap.Instances[i]
+		if !in.Lost() {
+			there[in.Name] = true
+		}
+		if in.Preempted() {
+			preempted[in.Name] = true
+		}
+	}
 	hidden := snap.Hidden()
-	snap.Missed, snap.Preempted = map[string]bool{}, map[string]bool{}
-	snap.Ends = make(map[string]time.Time, len(m.nodes))
-	for name, n := range m.nodes {
+	snap.Missed, snap.Preempted, snap.Ends = map[string]bool{}, map[string]bool{}, map[string]time.Time{}
+	m.machines.keep(func(name string, was *noted[machine]) bool {
+		n := &was.value
+		if !up[name] {
+			*n = machine{}
+			return true
+		}
 		if !n.ends.IsZero() {
 			snap.Ends[name] = n.ends
 		}
-		if !n.had || n.there {
-			n.once, n.spot = false, false
-			continue
+		if there[name] {
+			n.missed, n.preempted = false, false
+			return true
 		}
-		n.spot = n.spot || n.preempted
-		snap.Preempted[name] = n.spot
+		n.preempted = n.preempted || preempted[name]
+		snap.Preempted[name] = n.preempted
 		set, _, known := cfg.Find(name)
 		isRead := known && snap.Unseen[set.Region] == nil && hidden[name] == ""
-		if isRead && n.once {
+		if isRead && n.missed {
 			snap.Missed[name] = true
 		}
-		n.once = isRead
+		n.missed = isRead
+		return true
+	})
+	for _, g := range snap.Groups { // their machines may exist by the next pass
+		for _, r := range g.Requests {
+			m.expectMachines(r.Instances, snap.Now)
+		}
 	}
 }
 
-// take records which nodes are up and which machines the lists show.
-func (m *missed) take(snap *scene.Snapshot, cfg *config.Config) {
-	first := m.nodes == nil
-	if first {
-		m.nodes = make(map[string]*missedNode, len(snap.Nodes))
-	}
-	for name, n := range m.nodes {
-		if !n.counts {
-			delete(m.nodes, name)
-			continue
-		}
-		n.up, n.had, n.there, n.preempted = false, false, false, false
-	}
-	for i := range snap.Nodes {
-		n := m.of(snap.Nodes[i].Name)
-		n.up = snap.Nodes[i].State.Power() == slurm.On
-		if first {
-			set, _, known := cfg.Find(snap.Nodes[i].Name)
-			n.counts = known && set.Flex != nil && set.Flex.UseBulkInsert
-		}
-		n.had = n.counts && n.up
-	}
-	for i := range snap.Instances {
-		in, n := &snap.Instances[i], m.of(snap.Instances[i].Name)
-		n.there = n.there || !in.Lost()
-		n.preempted = n.preempted || in.Preempted()
-	}
-	for _, in := range snap.Ours(cfg.Cluster) {
-		n := m.of(in.Name)
-		n.counts, n.had = true, n.up
-		if until := in.Until(); !until.IsZero() {
-			n.ends = until
-		}
-	}
-	for _, g := range snap.Groups {
-		for _, r := range g.Requests {
-			for _, name := range r.Instances {
-				n := m.of(name)
-				n.counts = true
-				n.had = n.had || n.up && g.Stamp.Cluster == cfg.Cluster && r.State == mig.Succeeded
+// noteMachines remembers the nodes that have or had one of the cluster's machines.
+func (m *Memory) noteMachines(snap *scene.Snapshot, cfg *config.Config) {
+	if m.started.IsZero() {
+		for _, n := range snap.Nodes {
+			if set, _, known := cfg.Find(n.Name); known && set.Flex != nil && set.Flex.UseBulkInsert {
+				m.expectMachines([]string{n.Name}, snap.Now)
 			}
 		}
 	}
-	for _, n := range m.nodes {
-		if !n.up {
-			n.ends = time.Time{}
+	for _, in := range snap.Ours(cfg.Cluster) {
+		n, _, _ := m.machines.Get(in.Name)
+		if until := in.Until(); !until.IsZero() {
+			n.ends = until
+		}
+		m.machines.Note(in.Name, n, snap.Now)
+	}
+	for _, g := range snap.Groups {
+		for _, r := range g.Requests {
+			if g.Stamp.Cluster == cfg.Cluster && r.State == mig.Succeeded {
+				m.expectMachines(r.Instances, snap.Now)
+			}
+		}
+	}
+}
+
+// expectMachines remembers nodes, if they are not remembered yet.
+func (m *Memory) expectMachines(names []string, now time.Time) {
+	for _, name := range names {
+		if _, _, known := m.machines.Get(name); !known {
+			m.machines.Note(name, machine{}, now)
 		}
 	}
 }

@@ -17,15 +17,12 @@ func (o Observer) observeAccounts(ctx context.Context, snap *scene.Snapshot) {
 	if !slices.ContainsFunc(o.Config.Options.Limits, func(l config.Limit) bool { return l.Account != "" }) {
 		return
 	}
-	doors, known := doorsIn(o.Config, snap.Reservations), map[uint32]string{}
+	doors := doorsIn(o.Config, snap.Reservations)
 	var unknown []uint32
 	for _, j := range snap.Jobs {
-		account, read := o.Memory.Accounts[j.ID]
+		_, _, read := o.Memory.Accounts.Get(j.ID)
 		isOurs := func(name string) bool { return o.Config.FlexSetOf(name) != nil }
-		switch {
-		case read:
-			known[j.ID] = account
-		case j.State.Waits() && doors[j.Address()], j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, isOurs):
+		if !read && (j.State.Waits() && doors[j.Address()] || j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, isOurs)) {
 			unknown = append(unknown, j.ID)
 		}
 	}
@@ -36,11 +33,11 @@ func (o Observer) observeAccounts(ctx context.Context, snap *scene.Snapshot) {
 		}
 		for _, job := range unknown {
 			if err == nil {
-				known[job] = found[job]
+				o.Memory.Accounts.Note(job, found[job], snap.Begun)
 			}
 		}
 	}
-	o.Memory.Accounts, snap.Accounts = known, known
+	snap.Accounts = o.Memory.Accounts.All()
 }
 
 // doorsIn returns the addresses of the jobs with a door.

@@ -32,7 +32,7 @@ type Scheduler interface {
 	// QOS.
 	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
 	Accounts(ctx context.Context, jobs []uint32) (map[uint32]string, error)
-	memory.Records
+	memory.Reader
 }
 
 // Cloud lists the calls to Compute that read. A call returns what it could read, and an error for

@@ -29,15 +29,15 @@ func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	}
 	doors := doorsIn(o.Config, snap.Reservations)
 	var ids, waiting []uint32
-	isOld, begins := false, !o.Memory.Owners.Begun()
+	isOld, begins := false, !o.Memory.RecordsRead
 	for _, j := range snap.Jobs {
-		last := o.Memory.Owners.Last(j.ID)
+		_, at, read := o.Memory.Records.Get(j.ID)
 		waits := j.State.Waits() && !j.IsTasks() && doors[j.Address()] || j.State == slurm.JobConfiguring
 		switch {
-		case last.Read && waits:
+		case read && waits:
 			waiting = append(waiting, j.ID)
-			isOld = isOld || snap.Begun.Sub(last.At) >= rereadAfter
-		case last.Read:
+			isOld = isOld || snap.Begun.Sub(at) >= rereadAfter
+		case read:
 		case j.State.Waits() && !j.IsTasks() && (doors[j.Address()] || begins && o.isBack(j, snap.Begun)):
 			ids = append(ids, j.ID)
 		case j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
@@ -50,11 +50,11 @@ func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	if isOld {
 		ids = append(ids, waiting...)
 	}
-	if _, err := o.Memory.Owners.Read(ctx, o.Slurm, ids...); err != nil {
+	if _, err := o.Memory.ReadRecords(ctx, o.Slurm, o.Now(), ids...); err != nil {
 		// Those jobs are not returned to Slurm, and the next pass reads their records.
 		o.Log.Debug("job records not read", zap.Error(err))
 	} else if begins {
-		o.Memory.Owners.Begin(true)
+		o.Memory.RecordsRead = true
 	}
 }
 

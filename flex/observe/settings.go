@@ -3,7 +3,12 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
+	"slurmflex/config"
+	"slurmflex/flex/memory"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -24,6 +29,62 @@ func (o Observer) readSettings(ctx context.Context) error {
 	if err = unread.Take(err); err != nil {
 		return fmt.Errorf("read partitions: %w", err)
 	}
-	s.Take(o.Config, conf, partitions, unread, o.Now())
+	shortestOf := func(option string, of func(slurm.Partition) slurm.Limit) time.Duration {
+		return shortest(limits(o.Config, conf.Seconds(option), partitions, of))
+	}
+	*s = memory.Settings{
+		Settings: scene.Settings{
+			Partitions:     partitions,
+			ResumeTimeout:  shortestOf("ResumeTimeout", func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout }),
+			SuspendTime:    shortestOf("SuspendTime", func(p slurm.Partition) slurm.Limit { return p.SuspendTime }),
+			SlurmctldSince: conf.Booted(), Preempts: conf.Preempts(), BackfillWindow: conf.BackfillWindow(), Private: hidesJobs(conf),
+		},
+		Unread: unread, Limited: slices.Contains(conf.List("AccountingStorageEnforce"), "limits"), Read: o.Now(),
+	}
 	return nil
+}
+
+// hidesJobs reports whether Slurm hides jobs, or their owners, from other users.
+func hidesJobs(conf slurm.Config) bool {
+	return slices.ContainsFunc(conf.List("PrivateData"), func(word string) bool {
+		return word == "jobs" || word == "users"
+	})
+}
+
+// infinite is the meaning of ResumeTimeout=INFINITE before Slurm 25.05. From 25.05 on, nodes can
+// power up forever, and a count that starts over does no harm.
+const infinite = 65_535 * time.Second
+
+// limits returns the limits of one kind that apply to flex nodes: those of partitions that set the
+// limit, and the cluster's limit for partitions that do not. For a node in several partitions,
+// Slurm uses the longest limit.
+func limits(cfg *config.Config, cluster slurm.Limit, partitions []slurm.Partition, of func(slurm.Partition) slurm.Limit) []slurm.Limit {
+	var limits []slurm.Limit
+	for _, p := range partitions {
+		isOurs := func(node string) bool { return cfg.FlexSetOf(node) != nil }
+		switch ours := slices.ContainsFunc(p.Nodes, isOurs); {
+		case ours && of(p).Kind == slurm.LimitUnknown:
+			limits = append(limits, cluster)
+		case ours:
+			limits = append(limits, of(p))
+		}
+	}
+	if limits == nil {
+		return []slurm.Limit{cluster}
+	}
+	return limits
+}
+
+// shortest returns the shortest of the limits that are set; 0 if none is.
+func shortest(limits []slurm.Limit) time.Duration {
+	var least time.Duration
+	for _, l := range limits {
+		if l.Kind == slurm.Unlimited {
+			l = slurm.Limit{Kind: slurm.LimitSet, Duration: infinite}
+		}
+		if l.Kind == slurm.LimitSet && l.Duration > 0 && (least == 0 || l.Duration < least) {
+			least = l.Duration
+		}
+	}
+	return least
 }

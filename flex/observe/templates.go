@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"slurmflex/flex/memory"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -12,11 +13,11 @@ import (
 // templates again.
 func (o Observer) templates(ctx context.Context) map[string]scene.Template {
 	known := &o.Memory.Templates
-	known.Expire(o.Now())
+	known.Expire(o.Now(), memory.SettingsAge)
 	all := map[string]scene.Template{}
 	var unread []string
 	for _, set := range o.Config.FlexSets() {
-		t, read := known.Of(set.Template)
+		t, _, read := known.Get(set.Template)
 		if _, listed := all[set.Template]; !listed && !read {
 			unread = append(unread, set.Template)
 		}
@@ -34,7 +35,7 @@ func (o Observer) templates(ctx context.Context) map[string]scene.Template {
 	_ = side.Wait()
 	for i, link := range unread {
 		if all[link] = found[i]; found[i].Err == nil {
-			known.Keep(link, found[i])
+			known.Note(link, found[i], o.Now())
 		}
 	}
 	return all

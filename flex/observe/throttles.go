@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"slurmflex/flex/memory"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -28,8 +27,9 @@ const (
 
 // throttled is an array that may get doors, with a row that shows no throttle.
 type throttled struct {
-	row   slurm.Job
-	known memory.Throttle
+	row  slurm.Job
+	most int       // the last reading, or leastThrottle
+	read time.Time // when the throttle was last read; zero: never
 }
 
 // observeThrottles finds out how many tasks of each array may run at once. squeue leaves that out
@@ -37,18 +37,14 @@ type throttled struct {
 // doors, those first that were never read, then the oldest readings.
 func (o Observer) observeThrottles(ctx context.Context, snap *scene.Snapshot) {
 	arrays := o.throttled(snap)
-	slices.SortStableFunc(arrays, func(a, b throttled) int { return a.known.Read.Compare(b.known.Read) })
-	known := memory.Throttles{}
+	slices.SortStableFunc(arrays, func(a, b throttled) int { return a.read.Compare(b.read) })
 	for i, a := range arrays {
-		if i < throttlesAtOnce && snap.Begun.Sub(a.known.Read) >= throttleAge {
-			a.known = o.readThrottle(ctx, a, snap.Begun)
+		if i < throttlesAtOnce && snap.Begun.Sub(a.read) >= throttleAge {
+			a.most = o.readThrottle(ctx, a)
+			o.Memory.Throttles.Note(a.row.Array(), a.most, snap.Begun)
 		}
-		snap.Throttles[a.row.Array()] = leastThrottle
-		if !a.known.Read.IsZero() {
-			snap.Throttles[a.row.Array()], known[a.row.Array()] = a.known.Most, a.known
-		}
+		snap.Throttles[a.row.Array()] = a.most
 	}
-	o.Memory.Throttles = known
 }
 
 // throttled records the throttles that rows show, and returns the arrays to ask about.
@@ -66,28 +62,26 @@ func (o Observer) throttled(snap *scene.Snapshot) (arrays []throttled) {
 			continue
 		}
 		seen[array] = true
-		arrays = append(arrays, throttled{row: j, known: o.Memory.Throttles[array]})
+		most, at, read := o.Memory.Throttles.Get(array)
+		if !read {
+			most = leastThrottle
+		}
+		arrays = append(arrays, throttled{j, most, at})
 	}
 	return arrays
 }
 
 // readThrottle reads how many tasks of an array may run at once. If that fails, the former reading
 // counts until the next attempt, a minute later.
-func (o Observer) readThrottle(ctx context.Context, a throttled, now time.Time) memory.Throttle {
-	tasks, err := a.row.Tasks(), error(nil)
-	most := leastThrottle
-	if !a.known.Read.IsZero() {
-		most = a.known.Most
+func (o Observer) readThrottle(ctx context.Context, a throttled) int {
+	tasks := a.row.Tasks()
+	err := fmt.Errorf("%s: no task's index", a.row.Name())
+	if len(tasks) > 0 {
+		var most int
+		if most, err = o.Slurm.ArrayThrottle(ctx, a.row.Array(), tasks[0]); err == nil {
+			return most
+		}
 	}
-	if len(tasks) == 0 {
-		err = fmt.Errorf("%s: no task's index", a.row.Name())
-	} else if read, failed := o.Slurm.ArrayThrottle(ctx, a.row.Array(), tasks[0]); failed == nil {
-		most = read
-	} else {
-		err = failed
-	}
-	if err != nil {
-		o.Log.Debug("throttle not read", zap.Uint32("array", a.row.Array()), zap.Error(err))
-	}
-	return memory.Throttle{Most: most, Read: now}
+	o.Log.Debug("throttle not read", zap.Uint32("array", a.row.Array()), zap.Error(err))
+	return a.most
 }

@@ -417,8 +417,8 @@ var mutants = []mutant{
 		"case h.Now().Sub(began) >= Limit:", "case !began.IsZero():", passes,
 	},
 	{
-		"what Slurm refuses is tried again in each pass", "flex/memory/retries.go",
-		"return !refused || age(now, was.last)", "return true || !refused || now.Sub(was.last)", passes,
+		"what Slurm refuses is tried again in each pass", "flex/memory/tries.go",
+		"return !failed || age(now, last)", "return true || !failed || age(now, last)", passes,
 	},
 	{
 		"a resume without a daemon powers down all its nodes", "flex/hook/hook.go",
@@ -655,7 +655,7 @@ var mutants = []mutant{
 	},
 	{
 		"an array with an unread throttle counts as unlimited", "flex/observe/throttles.go",
-		"snap.Throttles[a.row.Array()] = leastThrottle", "",
+		"most = leastThrottle", "most = 0",
 		[]string{"flex/observe"},
 	},
 	{
@@ -681,7 +681,7 @@ var mutants = []mutant{
 		[]string{"flex/apply"},
 	},
 	{
-		"refusals of a reservation's use count for each reservation alone", "flex/memory/retries.go",
+		"refusals of a reservation's use count for each reservation alone", "flex/memory/tries.go",
 		"what = fmt.Sprintf(\"%s %t\", a.Address, a.Leave)", "_ = a",
 		[]string{"flex/apply"},
 	},
@@ -804,13 +804,13 @@ var mutants = []mutant{
 		"if w.IsDrainedInVain(m) {", "if false {", planner,
 	},
 	{
-		"the host of a machine that failed its check is not remembered", "flex/memory/hosts.go",
+		"the host of a machine that failed its check is not remembered", "flex/memory/memory.go",
 		`if in.Host != "" {`, "if false {",
 		[]string{"flex/memory"},
 	},
 	{
-		"a restart forgets the hosts of machines that failed their check", "flex/memory/hosts.go",
-		"maps.Copy(h.bad, h.Recorded(", "maps.Copy(map[string]scene.BadHost{}, h.Recorded(",
+		"a restart forgets the hosts of machines that failed their check", "flex/memory/memory.go",
+		"if recorded != nil {", "if false {",
 		[]string{"flex/memory"},
 	},
 	{

@@ -43,7 +43,7 @@ func New(cfg *config.Config) *World {
 		Now:     Noon,
 		Compute: scene.Compute{Unseen: map[string]error{}, Templates: map[string]scene.Template{}},
 		Memory:  scene.Memory{Refused: map[string]scene.Refusal{}},
-		Slurm:   scene.Slurm{Told: map[uint32]string{}, Requeues: map[uint32]bool{}, BackfillWindow: 24 * time.Hour},
+		Slurm:   scene.Slurm{Told: map[uint32]string{}, Requeues: map[uint32]bool{}, Settings: scene.Settings{BackfillWindow: 24 * time.Hour}},
 	}}
 }
 

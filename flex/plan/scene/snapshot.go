@@ -43,8 +43,7 @@ type Slurm struct {
 	// name is ours.
 	Reservations []slurm.Reservation
 
-	// Partitions are Slurm's partitions, read within the last ten minutes.
-	Partitions []slurm.Partition
+	Settings
 
 	// Throttles holds, by array, how many tasks may run at once; 0: any number. Arrays that cannot
 	// get doors may be missing.
@@ -78,6 +77,11 @@ type Slurm struct {
 	// limits of accounts.
 	Accounts    map[uint32]string
 	AccountsErr error
+}
+
+// Settings is what slurm.conf says, read within the last ten minutes.
+type Settings struct {
+	Partitions []slurm.Partition
 
 	// ResumeTimeout is the shortest ResumeTimeout of our nodes; 0 if they may power up
 	// indefinitely.

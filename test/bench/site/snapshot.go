@@ -81,7 +81,7 @@ type builder struct {
 func newBuilder(cfg *config.Config, now time.Time) *builder {
 	b := &builder{snap: scene.Snapshot{
 		Now:   now,
-		Slurm: scene.Slurm{ResumeTimeout: 18 * time.Hour},
+		Slurm: scene.Slurm{Settings: scene.Settings{ResumeTimeout: 18 * time.Hour}},
 		Compute: scene.Compute{
 			Templates: map[string]scene.Template{template: {Template: mig.Template{
 				Link: template, MachineType: Machine, Model: "FLEX_START", MaxRun: mig.MaxDuration,

@@ -1,0 +1,72 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// record is what is known about a job from its record.
+type record struct {
+	Limits   scene.JobLimits
+	requeues bool // Slurm requeues the job when it loses its nodes
+	reach    scene.Reach
+}
+
+// Reader reads the records of jobs.
+type Reader interface {
+	JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error)
+}
+
+// ReadRecords reads and remembers the records of jobs. It omits jobs that no longer exist.
+func (m *Memory) ReadRecords(ctx context.Context, from Reader, now time.Time, ids ...uint32) ([]slurm.JobRecord, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	records, err := from.JobRecords(ctx, ids)
+	for _, rec := range records {
+		m.noteRecord(rec, now)
+	}
+	return records, err
+}
+
+// noteRecord remembers a record, except for an AdminComment that is already known. After a standby,
+// the AdminComment may be of the other process.
+func (m *Memory) noteRecord(rec slurm.JobRecord, now time.Time) {
+	_, _, told := m.Told.Get(rec.ID)
+	_, _, read := m.Records.Get(rec.ID)
+	if !told || !read && memo.MayWrite(rec.AdminComment) {
+		m.Told.Note(rec.ID, rec.AdminComment, now)
+	}
+	limits := scene.JobLimits{Deadline: rec.Deadline, MinTime: rec.MinTime}
+	limits.Wait, limits.Then = memo.OwnersWait(rec.Comment)
+	m.Records.Note(rec.ID, record{limits, rec.Requeues(), scene.ReachOf(rec)}, now)
+}
+
+// addRecords adds the known records to a snapshot, and forgets jobs and arrays that have left the
+// queue.
+func (m *Memory) addRecords(snap *scene.Snapshot) {
+	queued, arrays := make(map[uint32]bool, len(snap.Jobs)), map[uint32]bool{}
+	for _, j := range snap.Jobs {
+		queued[j.ID], arrays[j.Array()] = true, true
+	}
+	m.Told.keep(func(job uint32, _ *noted[string]) bool { return queued[job] })
+	m.Records.keep(func(job uint32, _ *noted[record]) bool { return queued[job] })
+	m.Accounts.keep(func(job uint32, _ *noted[string]) bool { return queued[job] })
+	m.Throttles.keep(func(array uint32, _ *noted[int]) bool { return arrays[array] })
+
+	snap.Told, snap.Requeues = m.Told.All(), make(map[uint32]bool, len(queued))
+	snap.Limits, snap.Reach = make(map[uint32]scene.JobLimits), make(map[uint32]scene.Reach)
+	for id, known := range m.Records.All() {
+		snap.Requeues[id] = known.requeues
+		if known.Limits != (scene.JobLimits{}) {
+			snap.Limits[id] = known.Limits
+		}
+		if known.reach != "" {
+			snap.Reach[id] = known.reach
+		}
+	}
+}

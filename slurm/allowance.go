@@ -45,8 +45,12 @@ type QOS struct {
 	Accounts   map[string][]Allowance // limits per account
 }
 
-// Charge names the account, the QOS and the licenses that a job is counted against.
-type Charge struct{ Account, QOS, Licenses string }
+// Charge names the account, the QOS and the licenses that a job is counted against, and the number of
+// switches to which its nodes may belong (--switches; 0: any). Slurm 22.05 to 26.05 show it alike.
+type Charge struct {
+	Account, QOS, Licenses string
+	Switches               int
+}
 
 // Allowances are the limits of accounts, users, QOS and licenses.
 type Allowances struct {
@@ -176,10 +180,12 @@ func (c Charge) NeedsLicenses() map[string]int64 {
 	return needs
 }
 
-// ChargeFormat returns the -o argument of squeue for ParseCharges. If Slurm does not check
-// accounts, a job's owner may use any text as the account.
+// ChargeFormat returns the -O argument of squeue for ParseCharges; -o has no column for switches. If
+// Slurm does not check accounts, a job's owner may use any text as the account.
 func ChargeFormat(mark string) string {
-	return "%A|" + marked(mark, "%a") + "|" + marked(mark, "%q") + "|" + marked(mark, "%W") + "|%F"
+	opens, closes := marks(mark)
+	next := closes + "|" + opens
+	return "JobID:|" + opens + ",Account:" + next + ",QOS:" + next + ",Licenses:" + closes + "|,ArrayJobID:|,ReqSwitch:"
 }
 
 // ParseCharges parses the output of squeue -h with ChargeFormat(mark). The keys of the result are
@@ -189,10 +195,10 @@ func ParseCharges(out []byte, mark string) map[uint32]Charge {
 	charges := map[uint32]Charge{}
 	for line := range strings.Lines(flatten(string(out), mark)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "|")
-		if len(fields) != 5 {
+		if len(fields) != 6 {
 			continue
 		}
-		charge := Charge{notNull(fields[1]), notNull(fields[2]), notNull(fields[3])}
+		charge := Charge{notNull(fields[1]), notNull(fields[2]), notNull(fields[3]), numberOr0(fields[5])}
 		for _, raw := range []string{fields[4], fields[0]} {
 			if id, err := parseJobID(raw); err == nil {
 				charges[id] = charge

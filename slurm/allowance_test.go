@@ -39,7 +39,7 @@ func TestAllowancesOfEachVersion(t *testing.T) {
 			assert.Equal(t, map[string]*Allowance{
 				"fluent@srv": {"Licenses", "license/fluent@srv", 10, 0}, "matlab": {"Licenses", "license/matlab", 4, 1},
 			}, ParseLicenses(fixture(t, version, "16-licenses.txt")))
-			assert.Equal(t, map[uint32]Charge{2: {"ml", "big", "matlab:2,fluent@srv"}, 4: {Account: "ml", QOS: "normal"}, 5: {Account: "ml", QOS: "normal"}},
+			assert.Equal(t, map[uint32]Charge{2: {"ml", "big", "matlab:2,fluent@srv", 0}, 4: {Account: "ml", QOS: "normal"}, 5: {Account: "ml", QOS: "normal"}},
 				ParseCharges(fixture(t, version, "16-charges.txt"), "MARK"))
 		})
 	}
@@ -84,12 +84,12 @@ func TestJobNeedsLicenses(t *testing.T) {
 }
 
 func chargeRow(id, array, account, qos, licenses string) string {
-	return id + "|m<" + account + ">m|m<" + qos + ">m|m<" + licenses + ">m|" + array + "\n"
+	return id + "|m<" + account + ">m|m<" + qos + ">m|m<" + licenses + ">m|" + array + "|1\n"
 }
 
 func TestArrayTasksShareACharge(t *testing.T) {
 	charges := Allowances{Charges: ParseCharges([]byte(chargeRow("12", "9", "ml", "normal", "(null)")), "m")}
-	assert.Equal(t, Charge{Account: "ml", QOS: "normal"}, charges.ChargeOf(&Job{ID: 11, ArrayID: 9}))
+	assert.Equal(t, Charge{Account: "ml", QOS: "normal", Switches: 1}, charges.ChargeOf(&Job{ID: 11, ArrayID: 9}))
 	assert.Zero(t, charges.ChargeOf(&Job{ID: 11, ArrayID: 11}))
 }
 
@@ -104,7 +104,7 @@ func FuzzChargeIsNoOtherJobs(f *testing.F) {
 		charges := ParseCharges([]byte(chargeRow("7", "7", "ml", "normal", "")+chargeRow("9", "9", text, text, text)+chargeRow("8", "8", "chem", "", "a:1")), "m")
 		require.NotRegexp(t, `[[:cntrl:]|]`, charges[9].Licenses)
 		delete(charges, 9)
-		require.Equal(t, map[uint32]Charge{7: {Account: "ml", QOS: "normal"}, 8: {Account: "chem", Licenses: "a:1"}}, charges)
+		require.Equal(t, map[uint32]Charge{7: {Account: "ml", QOS: "normal", Switches: 1}, 8: {Account: "chem", Licenses: "a:1", Switches: 1}}, charges)
 		_, _, _ = ParseAssociations([]byte("Current Association Manager state\n" + text + "\n"))
 		ParseLicenses([]byte(text))
 		Charge{Licenses: text}.NeedsLicenses()

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -123,6 +124,14 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 		"only if it names no alternatives": {"", func(w severalPlaces) {
 			w.waits(time.Minute)
 			w.Snap.Reservations, w.Snap.Jobs[0].Features = w.Snap.Reservations[:2], "rack1|rack2"
+		}, ""},
+		"only if it asks for no switches": {"", func(w severalPlaces) {
+			w.waits(time.Minute)
+			w.Snap.Reservations, w.Snap.Allowances.Charges = w.Snap.Reservations[:2], map[uint32]slurm.Charge{7: {Switches: 1}}
+		}, ""},
+		"not while it could not be read whether it does": {"", func(w severalPlaces) {
+			w.waits(time.Minute)
+			w.Snap.Reservations, w.Snap.AllowancesErr = w.Snap.Reservations[:2], errors.New("squeue")
 		}, ""},
 		"in the next one at once if the nodes of the first are out of service": {"", func(w severalPlaces) {
 			w.Config.FlexSetOf("alpha-us-0").Flex.FailoverAfter = time.Hour

@@ -12,7 +12,7 @@ import (
 // that starts in between counts twice instead of never.
 func (c *Client) Allowances(ctx context.Context, accounting bool) (a slurm.Allowances, err error) {
 	mark := rand.Text()
-	out, err := c.run(ctx, "squeue", "-h", "-a", "-t", "PENDING", "-o", slurm.ChargeFormat(mark))
+	out, err := c.run(ctx, "squeue", "-h", "-a", "-t", "PENDING", "-O", slurm.ChargeFormat(mark))
 	if err != nil {
 		return slurm.Allowances{}, err
 	}

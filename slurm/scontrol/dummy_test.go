@@ -97,13 +97,12 @@ func beDummy(name string) int {
 // markOfCall is a placeholder in a dummy's output for the mark of the call.
 const markOfCall = "MARK-OF-CALL"
 
-// markIn returns the mark of slurm.JobRecordFormat, slurm.SqueueFormat or slurm.AccountFormat in a
-// call's arguments.
+// markIn returns the mark of slurm.JobRecordFormat, slurm.ChargeFormat, slurm.SqueueFormat or
+// slurm.AccountFormat in a call's arguments.
 func markIn(args []string) string {
 	for _, arg := range args {
 		if _, after, found := strings.Cut(arg, "JobID:|"); found {
-			mark, _, _ := strings.Cut(after, "|")
-			return mark
+			return after[:strings.IndexAny(after, "|<")]
 		}
 		if before, _, found := strings.Cut(arg, "<%"); found {
 			return before[strings.LastIndex(before, "|")+1:]

@@ -27,6 +27,7 @@ type submit struct {
 	noRequeue bool
 	on        string // required node; empty: any
 	features  string // --constraint
+	oneSwitch bool   // --switches=1
 	gres      string
 	after     int // job whose end it awaits; 0: none
 	begin     time.Duration
@@ -46,6 +47,7 @@ func (e submit) String() string {
 		{len(e.also) > 0, "or to " + strings.Join(e.also, ",")},
 		{e.on != "", "on " + e.on},
 		{e.features != "", "on " + e.features},
+		{e.oneSwitch, "on one switch"},
 		{e.gres != "", "with " + e.gres},
 		{e.after > 0, fmt.Sprintf("after job %d", e.after)},
 		{e.begin == never, "starting in 500,000 weeks"},
@@ -67,7 +69,7 @@ func (e submit) strike(w *world, _ int) {
 	spec := fakeslurm.JobSpec{
 		Partition: e.partition, Nodes: e.nodes, Limit: e.limit, Run: e.run, Priority: e.priority, Tasks: e.tasks, Throttle: e.throttle,
 		Interactive: e.srun, NoRequeue: e.noRequeue, User: "user", AdminComment: e.comment,
-		Features: e.features, Gres: e.gres, After: w.jobs[e.after],
+		Features: e.features, Gres: e.gres, OneSwitch: e.oneSwitch, After: w.jobs[e.after],
 	}
 	if len(e.also) > 0 {
 		spec.Partition += "," + strings.Join(e.also, ",")
@@ -207,6 +209,9 @@ func randomJob(d dice, job int) submit {
 	}
 	if d.oneIn(4, "gres", job) {
 		e.gres = pick(d, []string{"gpu:h100:8", "gpu:l4:2"}, "gres", job, "which")
+	}
+	if half := (set.static + set.dynamic) / 2; half > 1 && e.nodes > 1 && e.on == "" && d.oneIn(4, "switches", job) {
+		e.oneSwitch, e.nodes = true, min(e.nodes, half)
 	}
 	if d.oneIn(12, "after", job) {
 		e.after = d.number(1, job, "after", job, "which") - 1

@@ -119,7 +119,7 @@ func newSetup(d dice) setup {
 		SuspendTimeout: d.minutes(1, 5, "suspend timeout"),
 		SuspendTime:    d.minutes(3, 10, "suspend time"),
 		SlurmdTimeout:  d.minutes(2, 5, "slurmd timeout"),
-		Features:       map[string][]string{}, Gres: map[string]string{},
+		Features:       map[string][]string{}, Switches: map[string]string{}, Gres: map[string]string{},
 	}
 	for _, set := range nodeSets() {
 		p := slurm.Partition{Name: set.name, Exclusive: set.exclusive, PowerDownOnIdle: set.exclusive && !s.keeps(set) && !s.salvages(set)}
@@ -130,6 +130,7 @@ func newSetup(d dice) setup {
 			node := fmt.Sprintf("%s-%s-%d", cluster, set.name, i)
 			p.Nodes = append(p.Nodes, node)
 			s.slurm.Features[node] = []string{fmt.Sprint("rack", i%2)}
+			s.slurm.Switches[node] = fmt.Sprint(set.name, 2*i/(set.static+set.dynamic))
 			if s.slurm.Gres[node] = "gpu:h100:8"; set.capacity != "" {
 				s.slurm.Gres[node] = "gpu:l4:4"
 			}

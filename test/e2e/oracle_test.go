@@ -26,19 +26,7 @@ import (
 // job may get a machine. There are always enough nodes for all jobs, but not for the largest number that a
 // job accepts: while a job has no reservation, Slurm plans nodes for it in each of its partitions.
 func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
-	o := lab.Options{
-		Daemon: true,
-		NodeSets: []lab.NodeSet{
-			{Name: "a", Machine: "a2-highgpu-8g", Size: 16, FlexKeys: "use_job_duration: true"},
-			{Name: "b", Machine: "a3-highgpu-8g", Size: 16, FlexKeys: "use_job_duration: true"},
-			{Name: "c", Machine: "g2-standard-48", Size: 16, FlexKeys: "use_job_duration: true"},
-			{Name: "d", Machine: "h4d-standard-192", Size: 16, FlexKeys: "use_job_duration: true"},
-		},
-		Partitions: []string{
-			"aa: {partition_name: aa, enable_job_exclusive: true, partition_nodeset: [a]}",
-			"bc: {partition_name: bc, enable_job_exclusive: true, partition_nodeset: [b, c]}",
-		},
-	}
+	o := fourNodeSets()
 	pending := cluster(t, o)
 	o.Configuring = true
 	oracle, err := start(t, o)
@@ -121,6 +109,35 @@ func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
 	}
 	t.Logf("seed %d: %d jobs, %d refused, %d impossible ones accepted behind the cover; %d jobs and tasks ran; %d batches differ", seed, drawn, refused, impossible, ran, differ)
 	assert.Greater(t, ran, 50)
+}
+
+// fourNodeSets returns the options of a cluster with the nodesets a to d.
+func fourNodeSets() lab.Options {
+	return lab.Options{
+		Daemon: true,
+		NodeSets: []lab.NodeSet{
+			{Name: "a", Machine: "a2-highgpu-8g", Size: 16, FlexKeys: "use_job_duration: true"},
+			{Name: "b", Machine: "a3-highgpu-8g", Size: 16, FlexKeys: "use_job_duration: true"},
+			{Name: "c", Machine: "g2-standard-48", Size: 16, FlexKeys: "use_job_duration: true"},
+			{Name: "d", Machine: "h4d-standard-192", Size: 16, FlexKeys: "use_job_duration: true"},
+		},
+		Partitions: []string{
+			"aa: {partition_name: aa, enable_job_exclusive: true, partition_nodeset: [a]}",
+			"bc: {partition_name: bc, enable_job_exclusive: true, partition_nodeset: [b, c]}",
+		},
+	}
+}
+
+// Each half of nodeset a has a switch of its own and room for two tasks. The free nodes that remain of
+// both belong to two switches.
+func TestEachTaskOfAnArrayGetsTheSwitchesItAsksFor(t *testing.T) {
+	l := cluster(t, fourNodeSets())
+	addRacks(t, l)
+	id := submitScript(t, l, "sleep 1000", "-p", "aa", "-N3", "--switches=1", "--array=0-3", "--time=20")
+	for _, task := range []string{id + "_0", id + "_1", id + "_2", id + "_3"} {
+		await(t, 3*time.Minute, task, func() bool { return jobField(t, l, task, "JobState") == "RUNNING" })
+	}
+	assert.Len(t, state(t, l).Instances, 12)
 }
 
 // addRacks gives the halves of each nodeset a feature and a switch of their own, and each nodeset the

@@ -25,6 +25,7 @@ type Options struct {
 	Accounting bool                // slurmdbd is configured
 	Nodes      []string            // names of all nodes
 	Features   map[string][]string // of nodes
+	Switches   map[string]string   // the switch of each node; only with topology/tree
 	Gres       map[string]string   // of nodes, such as gpu:h100:8
 	// Partitions lists the partitions. Each uses those of its nodes that the cluster has. An
 	// unset MaxTime means no limit.

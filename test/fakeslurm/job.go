@@ -57,6 +57,7 @@ type JobSpec struct {
 	Exclude      []string      // --exclude: nodes that the job must not get
 	Features     string        // --constraint: a feature, or alternatives
 	Gres         string        // --gres: of each node, with a type, such as gpu:h100:4
+	OneSwitch    bool          // --switches=1, for as long as it takes
 	After        uint32        // --dependency=afterany; 0: none
 	Licenses     int           // -L: number of licenses; there is only one kind
 	Limit        time.Duration // rounded up to minutes; 0: the partition's MaxTime
@@ -175,7 +176,7 @@ func (c *Cluster) place(j *job) error {
 	if c.habits.refusesTooWide && j.count > len(j.partition.nodes) {
 		return c.unavailable()
 	}
-	if (j.spec.Features != "" || j.spec.Gres != "") && j.isHopeless() {
+	if (j.spec.Features != "" || j.spec.Gres != "" || j.spec.OneSwitch) && j.isHopeless() {
 		return c.unavailable()
 	}
 	return nil

@@ -22,6 +22,7 @@ type node struct {
 	name          string
 	order         int // position in the cluster
 	features      []string
+	leaf          string // its switch
 	gres          string
 	partitions    []string
 	exempt        bool // listed in SuspendExcNodes
@@ -59,7 +60,7 @@ type slurmd struct {
 
 func (c *Cluster) makeNodes() {
 	for i, name := range c.o.Nodes {
-		n := &node{name: name, order: i, features: c.o.Features[name], gres: c.o.Gres[name], flags: slurm.PoweredDown, exempt: slices.Contains(c.o.SuspendExc, name)}
+		n := &node{name: name, order: i, features: c.o.Features[name], leaf: c.o.Switches[name], gres: c.o.Gres[name], flags: slurm.PoweredDown, exempt: slices.Contains(c.o.SuspendExc, name)}
 		c.nodes = append(c.nodes, n)
 		c.byName[name] = n
 	}

@@ -54,14 +54,20 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	return list, nil
 }
 
-// Allowances returns no limits: Slurm shows limits only as the reasons of the jobs that they
-// hold back.
+// Allowances returns no limits, but the switches of pending jobs: Slurm shows limits only as the reasons
+// of the jobs that they hold back.
 func (c *Cluster) Allowances(ctx context.Context, _ bool) (slurm.Allowances, error) {
 	if err := c.ask(ctx); err != nil {
 		return slurm.Allowances{}, err
 	}
 	defer c.mu.Unlock()
-	return slurm.Allowances{}, nil
+	a := slurm.Allowances{Charges: map[uint32]slurm.Charge{}}
+	for _, j := range c.queue {
+		if j.spec.OneSwitch && j.state == slurm.JobPending {
+			a.Charges[j.id] = slurm.Charge{Switches: 1}
+		}
+	}
+	return a, nil
 }
 
 // Accounts returns the accounts of the jobs that have one.

@@ -158,6 +158,15 @@ func (p *pass) mayStart(j *job, in *partition) bool {
 
 // choose returns nodes that a job can start on now, without the taken ones; nil: too few.
 func (p *pass) choose(j *job, taken ...*node) []*node {
+	for _, candidates := range together(j, p.candidates(j), itself) {
+		if chosen := p.chooseAmong(j, candidates, taken); chosen != nil {
+			return chosen
+		}
+	}
+	return nil
+}
+
+func (p *pass) chooseAmong(j *job, candidates, taken []*node) []*node {
 	chosen := make([]*node, 0, j.count)
 	for _, n := range j.named {
 		if !p.fits(j, n) || slices.Contains(taken, n) {
@@ -166,7 +175,7 @@ func (p *pass) choose(j *job, taken ...*node) []*node {
 		chosen = append(chosen, n)
 	}
 	var cold []*node
-	for _, n := range p.candidates(j) {
+	for _, n := range candidates {
 		if len(chosen) == j.count {
 			break
 		}

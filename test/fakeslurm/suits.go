@@ -25,8 +25,29 @@ func hasGres(has, wants string) bool {
 
 // suitsEnough reports whether enough nodes of the partition suit the job.
 func (j *job) suitsEnough(in *partition) bool {
-	return len(slices.DeleteFunc(slices.Clone(in.nodes), func(n *node) bool { return !j.suits(n) })) >= j.count
+	suiting := slices.DeleteFunc(slices.Clone(in.nodes), func(n *node) bool { return !j.suits(n) })
+	return slices.ContainsFunc(together(j, suiting, itself), func(nodes []*node) bool { return len(nodes) >= j.count })
 }
+
+// together returns the lists of what belongs to nodes that a job may choose from: one list, or one for
+// each switch if the job must get nodes of one switch.
+func together[T any](j *job, all []T, of func(T) *node) (lists [][]T) {
+	if !j.spec.OneSwitch {
+		return [][]T{all}
+	}
+	at := map[string]int{}
+	for _, one := range all {
+		leaf := of(one).leaf
+		if _, known := at[leaf]; !known {
+			at[leaf] = len(lists)
+			lists = append(lists, nil)
+		}
+		lists[at[leaf]] = append(lists[at[leaf]], one)
+	}
+	return lists
+}
+
+func itself(n *node) *node { return n }
 
 // isHopeless reports whether the job can start in none of its partitions, ever.
 func (j *job) isHopeless() bool {
@@ -45,5 +66,9 @@ func (c *Cluster) Suits(id uint32, nodes []string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	j := c.jobs[id]
-	return j == nil || !c.depends(j) && !slices.ContainsFunc(nodes, func(name string) bool { return !j.suits(c.byName[name]) })
+	if j == nil {
+		return true
+	}
+	known, _ := c.known(nodes)
+	return !c.depends(j) && len(together(j, known, itself)) <= 1 && !slices.ContainsFunc(known, func(n *node) bool { return !j.suits(n) })
 }

@@ -33,7 +33,7 @@ const bfWindow = 24 * time.Hour
 // nodes become available.
 func (p *pass) wait(j *job) {
 	kind := shape{j.partition, j.count, j.limit}
-	plain := j.reservation == nil && len(j.named)+len(j.excluded) == 0 && j.spec.Features+j.spec.Gres == ""
+	plain := j.reservation == nil && len(j.named)+len(j.excluded) == 0 && j.spec.Features+j.spec.Gres == "" && !j.spec.OneSwitch
 	switch {
 	case j.count > len(j.partition.nodes):
 		j.reason = reasonTooMany
@@ -92,9 +92,10 @@ func (p *pass) weigh(j *job) (planned bool) {
 		}
 	}
 	isAbsent := func(n *node) bool { return slices.Contains(absent, n) }
+	enough := slices.DeleteFunc(together(j, chances, func(c chance) *node { return c.node }), func(list []chance) bool { return len(list) < j.count })
 	switch {
-	case named == len(j.named) && len(chances) >= j.count:
-		p.plan(j, chances)
+	case named == len(j.named) && len(enough) > 0:
+		p.plan(j, enough)
 		return true
 	case (reserved || hidden) && busy:
 		p.block(j)
@@ -120,16 +121,23 @@ func (p *pass) clear(j *job, n *node, from time.Time) (at time.Time, ok bool) {
 	return from, from.Before(p.now.Add(bfWindow))
 }
 
-// plan plans nodes for a job from the time when the last of them is free.
-func (p *pass) plan(j *job, chances []chance) {
+// plan plans nodes of one of the lists for a job, from the time when the last of them is free.
+func (p *pass) plan(j *job, lists [][]chance) {
 	p.block(j)
 	if p.judged++; !p.backfills {
 		return
 	}
-	chances = soonest(j, chances)
-	start := p.now
-	for _, c := range chances {
-		start = later(start, c.from)
+	var chances []chance
+	var start time.Time
+	for _, list := range lists {
+		first := soonest(j, list)
+		at := p.now
+		for _, c := range first {
+			at = later(at, c.from)
+		}
+		if chances == nil || at.Before(start) {
+			chances, start = first, at
+		}
 	}
 	if j.start.IsZero() || start.Before(j.start) { // a job plans in each of its partitions
 		j.start, j.planned = start, nil

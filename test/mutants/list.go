@@ -268,7 +268,7 @@ var mutants = []mutant{
 		"\t\tif fits {\n", "\t\tif fits && false {\n", planner,
 	},
 	{
-		"a rejected access token holds the job", "mig/cause.go",
+		"J5: a rejected access token holds the job", "mig/cause.go",
 		`{"credentials", BacksOff}`, `{"credentials", Holds}`,
 		[]string{"mig/gce", "flex"},
 	},
@@ -277,7 +277,7 @@ var mutants = []mutant{
 		"\tif t.current == l {\n", "\tif false {\n", client,
 	},
 	{
-		"an answer without a named permission holds the job", "mig/gce/classify.go",
+		"J5: an answer without a named permission holds the job", "mig/gce/classify.go",
 		"\t\t\"ermission\", ", "\t\t\"\", ", client,
 	},
 	{
@@ -695,7 +695,7 @@ var mutants = []mutant{
 	},
 	{
 		"a further place is asked for where the job may not fit", "flex/plan/demand/plans.go",
-		`j.SurelyFits(*m.Node) && h.isPlannable`, `h.isPlannable`, planner,
+		`h.surelyFits(j, m) && h.isPlannable`, `h.isPlannable`, planner,
 	},
 	{
 		"a GPU of another type fits a job", "slurm/fit.go",

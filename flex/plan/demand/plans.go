@@ -91,11 +91,17 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 func (h *handout) fitting(set *config.NodeSet, j *slurm.Job, first []string) []string {
 	names := slices.Clone(first)
 	for _, name := range h.free[set] {
-		if m := h.Node(name); j.SurelyFits(*m.Node) && h.isPlannable(m, j) && !slices.Contains(first, name) {
+		if m := h.Node(name); h.surelyFits(j, m) && h.isPlannable(m, j) && !slices.Contains(first, name) {
 			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// surelyFits reports whether the node is certain to fit the job, beside others that do. Only Slurm knows
+// which nodes belong to one switch.
+func (h *handout) surelyFits(j *slurm.Job, m *scene.Node) bool {
+	return h.Seen.AllowancesErr == nil && h.Seen.Allowances.ChargeOf(j).Switches == 0 && j.SurelyFits(*m.Node)
 }
 
 // placeJobs makes a door for each job without one that Slurm has planned: over exactly the planned
@@ -286,7 +292,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 	for _, set := range h.places(j) {
 		fit, all := 0, 0
 		for _, m := range h.Nodes() {
-			if m.Set != set || m.Set.IsStatic(m.Index) || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
+			if m.Set != set || m.Set.IsStatic(m.Index) || !h.surelyFits(j, m) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
 				continue
 			}
 			all++

@@ -18,7 +18,7 @@ type Ahead struct {
 func (a Ahead) String() string {
 	switch {
 	case a.Nodes == 0:
-		return "nobody of this cluster"
+		return "no nodes of this cluster"
 	case a.Jobs == 0:
 		return Count(a.Nodes, "node") + " of this cluster"
 	}

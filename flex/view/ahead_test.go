@@ -13,7 +13,7 @@ func TestAheadCountsNodesAndJobs(t *testing.T) {
 		"12 nodes of 3 jobs of this cluster": {Nodes: 12, Jobs: 3},
 		"1 node of 1 job of this cluster":    {Nodes: 1, Jobs: 1},
 		"2 nodes of this cluster":            {Nodes: 2},
-		"nobody of this cluster":             {},
+		"no nodes of this cluster":           {},
 	} {
 		assert.Equal(t, want, a.String())
 	}

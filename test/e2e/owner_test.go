@@ -155,7 +155,7 @@ func TestAnyUserCanReadWhyAtEachStageOfAJob(t *testing.T) {
 
 	run(t, l, "scontrol", "release", id)
 	awaitWhy(t, l, id, `QUEUED at Google for \w+ cause no capacity in us-central1-a or us-central1-b request 2 × a3-megagpu-8g \(alpha-a3-\[0-1\]\) for 15m since [0-9:]+, `+
-		`alpha-a3-job-`+id+`/a1 ahead nobody of this cluster .*next starts once all 2 machines have registered.*`+
+		`alpha-a3-job-`+id+`/a1 ahead no nodes of this cluster .*next starts once all machines have registered.*`+
 		`you can submit it again with a shorter --time \(its lease: 15m\) or fewer nodes \(now 2\): .*Google's last error message: ZONE_RESOURCE_POOL_EXHAUSTED`)
 	awaitWhy(t, l, "alpha-a3-0", `, reserved for job `+id+` \(root\): QUEUED at Google for`)
 	awaitWhy(t, l, "alpha-a3-job-"+id, ` of job `+id+`, nodeset a3 QUEUED at Google for`)

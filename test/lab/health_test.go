@@ -41,7 +41,11 @@ func checkWith(t *testing.T, standIns map[string]string) string {
 	}
 	text, err := os.ReadFile("../../scripts/health-check")
 	require.NoError(t, err)
-	executable("health-check", strings.NewReplacer("/etc/slurm/health.d", dir+"/health.d", "PATH=", "PATH="+dir+"/bin:", "+ 50))", "+ 2))").Replace(string(text)))
+	limit := "+ 50))"
+	if strings.Contains(standIns["nvidia-smi"], "sleep") {
+		limit = "+ 2))" // otherwise a busy machine takes longer
+	}
+	executable("health-check", strings.NewReplacer("/etc/slurm/health.d", dir+"/health.d", "PATH=", "PATH="+dir+"/bin:", "+ 50))", limit).Replace(string(text)))
 	cmd := exec.Command(filepath.Join(dir, "health-check"))
 	cmd.Env = []string{"SLURMD_NODENAME=alpha-a3-0"}
 	out, err := cmd.CombinedOutput()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,11 +46,11 @@ type QOS struct {
 	Accounts   map[string][]Allowance // limits per account
 }
 
-// Charge names the account, the QOS and the licenses that a job is counted against, and the number of
-// switches to which its nodes may belong (--switches; 0: any). Slurm 22.05 to 26.05 show it alike.
+// Charge is what a pending job counts against, and how it chooses its nodes.
 type Charge struct {
 	Account, QOS, Licenses string
-	Switches               int
+	ByPosition             bool // it chooses nodes by their position: --switches, --contiguous
+	ByHardware             bool // it requests hardware otherwise than per node: --gpus, --gpus-per-task, -B, --tmp
 }
 
 // Allowances are the limits of accounts, users, QOS and licenses.
@@ -151,6 +152,11 @@ func allowancesIn(text string, keys ...string) (all []Allowance) {
 	return all
 }
 
+// isSet reports whether a column of ChargeFormat shows an option that the job has.
+func isSet(column string) bool {
+	return !slices.Contains([]string{"", "0", "N/A", "(null)", "*:*:*"}, column)
+}
+
 // ParseLicenses parses the output of scontrol -o show licenses. It returns the licenses that jobs
 // may have, without those that reservations keep. It leaves out a license that is listed twice.
 func ParseLicenses(out []byte) map[string]*Allowance {
@@ -180,12 +186,20 @@ func (c Charge) NeedsLicenses() map[string]int64 {
 	return needs
 }
 
-// ChargeFormat returns the -O argument of squeue for ParseCharges; -o has no column for switches. If
-// Slurm does not check accounts, a job's owner may use any text as the account.
+// The columns of ChargeFormat after the job's ID. Slurm 22.05 to 26.05 show these options alike, and only
+// with -O.
+var (
+	chargeColumns   = []string{"Account", "QOS", "Licenses", "ArrayJobID"}
+	positionColumns = []string{"ReqSwitch", "Contiguous"}
+	hardwareColumns = []string{"tres-per-job", "tres-per-task", "tres-per-socket", "cpus-per-tres", "mem-per-tres", "MinTmpDisk", "SCT"}
+)
+
+// ChargeFormat returns the -O argument of squeue for ParseCharges. If Slurm does not check accounts, a
+// job's owner may use any text as the account.
 func ChargeFormat(mark string) string {
 	opens, closes := marks(mark)
-	next := closes + "|" + opens
-	return "JobID:|" + opens + ",Account:" + next + ",QOS:" + next + ",Licenses:" + closes + "|,ArrayJobID:|,ReqSwitch:"
+	columns := slices.Concat(chargeColumns, positionColumns, hardwareColumns)
+	return "JobID:|" + opens + "," + strings.Join(columns, ":"+closes+"|"+opens+",") + ":" + closes
 }
 
 // ParseCharges parses the output of squeue -h with ChargeFormat(mark). The keys of the result are
@@ -195,10 +209,14 @@ func ParseCharges(out []byte, mark string) map[uint32]Charge {
 	charges := map[uint32]Charge{}
 	for line := range strings.Lines(flatten(string(out), mark)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "|")
-		if len(fields) != 6 {
+		hardware := 1 + len(chargeColumns) + len(positionColumns)
+		if len(fields) != hardware+len(hardwareColumns) {
 			continue
 		}
-		charge := Charge{notNull(fields[1]), notNull(fields[2]), notNull(fields[3]), numberOr0(fields[5])}
+		charge := Charge{
+			notNull(fields[1]), notNull(fields[2]), notNull(fields[3]),
+			slices.ContainsFunc(fields[1+len(chargeColumns):hardware], isSet), slices.ContainsFunc(fields[hardware:], isSet),
+		}
 		for _, raw := range []string{fields[4], fields[0]} {
 			if id, err := parseJobID(raw); err == nil {
 				charges[id] = charge

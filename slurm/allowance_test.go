@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestAllowancesOfEachVersion(t *testing.T) {
 			assert.Equal(t, map[string]*Allowance{
 				"fluent@srv": {"Licenses", "license/fluent@srv", 10, 0}, "matlab": {"Licenses", "license/matlab", 4, 1},
 			}, ParseLicenses(fixture(t, version, "16-licenses.txt")))
-			assert.Equal(t, map[uint32]Charge{2: {"ml", "big", "matlab:2,fluent@srv", 0}, 4: {Account: "ml", QOS: "normal"}, 5: {Account: "ml", QOS: "normal"}},
+			assert.Equal(t, map[uint32]Charge{2: {Account: "ml", QOS: "big", Licenses: "matlab:2,fluent@srv"}, 4: {Account: "ml", QOS: "normal"}, 5: {Account: "ml", QOS: "normal"}},
 				ParseCharges(fixture(t, version, "16-charges.txt"), "MARK"))
 		})
 	}
@@ -84,12 +85,30 @@ func TestJobNeedsLicenses(t *testing.T) {
 }
 
 func chargeRow(id, array, account, qos, licenses string) string {
-	return id + "|m<" + account + ">m|m<" + qos + ">m|m<" + licenses + ">m|" + array + "|1\n"
+	return chargeRowWith(id, account, qos, licenses, array, "0", "0", "N/A", "N/A", "N/A", "N/A", "N/A", "0", "*:*:*")
+}
+
+func chargeRowWith(id string, columns ...string) string {
+	return id + "|m<" + strings.Join(columns, ">m|m<") + ">m\n"
+}
+
+// As 22.05 and 26.05 show them.
+func TestChargeShowsHowAJobChoosesItsNodes(t *testing.T) {
+	plain := []string{"ml", "normal", "(null)", "7", "0", "0", "N/A", "N/A", "N/A", "N/A", "N/A", "0", "*:*:*"}
+	for at, text := range map[int]string{
+		4: "1", 5: "1", // --switches, --contiguous
+		6: "gres:gpu:2", 7: "gres/gpu=1", 8: "gres:gpu:1", 9: "gres/gpu:2", 10: "gres:gpu:100", 11: "100", 12: "1:*:*",
+	} {
+		columns := slices.Clone(plain)
+		columns[at] = text
+		charge := ParseCharges([]byte(chargeRowWith("7", columns...)), "m")[7]
+		assert.Equal(t, Charge{Account: "ml", QOS: "normal", ByPosition: at < 6, ByHardware: at > 5}, charge, "%d: %s", at, text)
+	}
 }
 
 func TestArrayTasksShareACharge(t *testing.T) {
 	charges := Allowances{Charges: ParseCharges([]byte(chargeRow("12", "9", "ml", "normal", "(null)")), "m")}
-	assert.Equal(t, Charge{Account: "ml", QOS: "normal", Switches: 1}, charges.ChargeOf(&Job{ID: 11, ArrayID: 9}))
+	assert.Equal(t, Charge{Account: "ml", QOS: "normal"}, charges.ChargeOf(&Job{ID: 11, ArrayID: 9}))
 	assert.Zero(t, charges.ChargeOf(&Job{ID: 11, ArrayID: 11}))
 }
 
@@ -104,7 +123,7 @@ func FuzzChargeIsNoOtherJobs(f *testing.F) {
 		charges := ParseCharges([]byte(chargeRow("7", "7", "ml", "normal", "")+chargeRow("9", "9", text, text, text)+chargeRow("8", "8", "chem", "", "a:1")), "m")
 		require.NotRegexp(t, `[[:cntrl:]|]`, charges[9].Licenses)
 		delete(charges, 9)
-		require.Equal(t, map[uint32]Charge{7: {Account: "ml", QOS: "normal", Switches: 1}, 8: {Account: "chem", Licenses: "a:1", Switches: 1}}, charges)
+		require.Equal(t, map[uint32]Charge{7: {Account: "ml", QOS: "normal"}, 8: {Account: "chem", Licenses: "a:1"}}, charges)
 		_, _, _ = ParseAssociations([]byte("Current Association Manager state\n" + text + "\n"))
 		ParseLicenses([]byte(text))
 		Charge{Licenses: text}.NeedsLicenses()

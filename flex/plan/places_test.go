@@ -125,11 +125,15 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 			w.waits(time.Minute)
 			w.Snap.Reservations, w.Snap.Jobs[0].Features = w.Snap.Reservations[:2], "rack1|rack2"
 		}, ""},
-		"only if it asks for no switches": {"", func(w severalPlaces) {
+		"only if it does not choose nodes by their switches": {"", func(w severalPlaces) {
 			w.waits(time.Minute)
-			w.Snap.Reservations, w.Snap.Allowances.Charges = w.Snap.Reservations[:2], map[uint32]slurm.Charge{7: {Switches: 1}}
+			w.Snap.Reservations, w.Snap.Allowances.Charges = w.Snap.Reservations[:2], map[uint32]slurm.Charge{7: {ByPosition: true}}
 		}, ""},
-		"not while it could not be read whether it does": {"", func(w severalPlaces) {
+		"only if it requests GPUs per node": {"", func(w severalPlaces) {
+			w.waits(time.Minute)
+			w.Snap.Reservations, w.Snap.Allowances.Charges = w.Snap.Reservations[:2], map[uint32]slurm.Charge{7: {ByHardware: true}}
+		}, ""},
+		"not while it could not be read how it chooses": {"", func(w severalPlaces) {
 			w.waits(time.Minute)
 			w.Snap.Reservations, w.Snap.AllowancesErr = w.Snap.Reservations[:2], errors.New("squeue")
 		}, ""},

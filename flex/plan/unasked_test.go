@@ -42,6 +42,13 @@ func TestArrayGetsItsDoorsAgainAfterRefusals(t *testing.T) {
 	assert.Equal(t, 100, strings.Count(w.inSlurm(), "reserve "))
 }
 
+func TestEachTaskThatAsksForSwitchesNeedsItsOwnPlan(t *testing.T) {
+	w := newHundred()
+	w.job().ArrayTask = "1-9"
+	w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: {ByPosition: true}}
+	assert.Equal(t, 1, strings.Count(w.inSlurm(), "reserve "), w.inSlurm())
+}
+
 func TestJobsGetTheirDoorsAgainOnceSlurmctldKnowsTheirUser(t *testing.T) {
 	w := newHundred()
 	w.Snap.Late = map[uint32]scene.Late{}

@@ -12,7 +12,7 @@ import (
 
 func TestLimitsAreReadAfterThePendingJobs(t *testing.T) {
 	c := newClient(t, dummy{
-		Stdout: "7|" + markOfCall + "<ml>" + markOfCall + "|" + markOfCall + "<normal>" + markOfCall + "|" + markOfCall + "<(null)>" + markOfCall + "|7|1\n",
+		Stdout: "7|" + markOfCall + "<" + strings.Join([]string{"ml", "normal", "(null)", "7", "0", "0", "N/A", "N/A", "N/A", "N/A", "N/A", "0", "*:*:*"}, ">"+markOfCall+"|"+markOfCall+"<") + ">" + markOfCall + "\n",
 		Instead: map[string]dummy{
 			"licenses":        {Stdout: "LicenseName=lic Total=4 Used=1 Free=3 Reserved=0 Remote=no\n"},
 			"flags=assoc,qos": {Stdout: "Current Association Manager state\nQOS=normal(1) GrpJobs=4(1) Account Limits= User Limits=\n"},
@@ -20,7 +20,7 @@ func TestLimitsAreReadAfterThePendingJobs(t *testing.T) {
 	})
 	a, err := c.Allowances(t.Context(), true)
 	require.NoError(t, err)
-	assert.Equal(t, map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal", Switches: 1}}, a.Charges)
+	assert.Equal(t, map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}}, a.Charges)
 	assert.Len(t, a.Licenses, 1)
 	assert.Len(t, a.QOS["normal"].Allowances, 1)
 	calls := []string{"squeue -h -a -t PENDING", "scontrol -o show licenses", "scontrol -o show assoc_mgr flags=assoc,qos"}

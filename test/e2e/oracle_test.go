@@ -129,15 +129,20 @@ func fourNodeSets() lab.Options {
 }
 
 // Each half of nodeset a has a switch of its own and room for two tasks. The free nodes that remain of
-// both belong to two switches.
-func TestEachTaskOfAnArrayGetsTheSwitchesItAsksFor(t *testing.T) {
+// both belong to two switches. A node of nodeset c has four GPUs.
+func TestJobWaitsOnlyWhereItsOptionsAreCertainToFit(t *testing.T) {
 	l := cluster(t, fourNodeSets())
 	addRacks(t, l)
-	id := submitScript(t, l, "sleep 1000", "-p", "aa", "-N3", "--switches=1", "--array=0-3", "--time=20")
-	for _, task := range []string{id + "_0", id + "_1", id + "_2", id + "_3"} {
-		await(t, 3*time.Minute, task, func() bool { return jobField(t, l, task, "JobState") == "RUNNING" })
+	shut(t, l)
+	single := submit(t, l, "-p", "b,c", "-N1", "--gpus=8", "--time=20")
+	awaitRequest(t, l, "alpha-b-job-"+single)
+	capacity(t, l, "a2-highgpu-8g", 16)
+	array := submitScript(t, l, "sleep 1000", "-p", "aa", "-N3", "--switches=1", "--array=0-3", "--time=20")
+	for task := range 4 {
+		awaitJob(t, l, 3*time.Minute, fmt.Sprintf("%s_%d", array, task), "JobState", "RUNNING")
 	}
 	assert.Len(t, state(t, l).Instances, 12)
+	assert.Len(t, liveRequests(state(t, l)), 1)
 }
 
 // addRacks gives the halves of each nodeset a feature and a switch of their own, and each nodeset the

@@ -64,7 +64,7 @@ func (c *Cluster) Allowances(ctx context.Context, _ bool) (slurm.Allowances, err
 	a := slurm.Allowances{Charges: map[uint32]slurm.Charge{}}
 	for _, j := range c.queue {
 		if j.spec.OneSwitch && j.state == slurm.JobPending {
-			a.Charges[j.id] = slurm.Charge{Switches: 1}
+			a.Charges[j.id] = slurm.Charge{ByPosition: true}
 		}
 	}
 	return a, nil

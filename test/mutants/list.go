@@ -264,6 +264,14 @@ var mutants = []mutant{
 		"return (*f.needed.Load())[node]", "return f.needed.Load() != nil || node == \"\"", passes,
 	},
 	{
+		"J3: any free nodes are taken for a job that asks for switches", "flex/plan/demand/plans.go",
+		"if h.chargeOf(j).ByPosition {", "if h.chargeOf(j).ByPosition && first == nil && set == nil {", planner,
+	},
+	{
+		"K3: a job of --gpus waits where its GPUs may be too few", "flex/plan/demand/partitions.go",
+		"by.ByHardware && len(h.places(j)) > 1", "by.ByHardware && len(h.places(j)) > 9", planner,
+	},
+	{
 		"K6: a job that has lost its door loses its place in Google's queue", "flex/plan/demand/plans.go",
 		"\t\tif fits {\n", "\t\tif fits && false {\n", planner,
 	},
@@ -695,7 +703,7 @@ var mutants = []mutant{
 	},
 	{
 		"a further place is asked for where the job may not fit", "flex/plan/demand/plans.go",
-		`h.surelyFits(j, m) && h.isPlannable`, `h.isPlannable`, planner,
+		`j.SurelyFits(*m.Node) && h.isPlannable`, `h.isPlannable`, planner,
 	},
 	{
 		"a GPU of another type fits a job", "slurm/fit.go",

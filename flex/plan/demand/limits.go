@@ -195,8 +195,10 @@ func mayBeLimited(j slurm.Job) bool {
 }
 
 // NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's
-// limits.
-func NeedsLimits(j slurm.Job) bool { return LacksNodes(j) || mayBeLimited(j) }
+// limits. A job that uses a door may get another one in the next of its partitions.
+func NeedsLimits(j slurm.Job) bool {
+	return LacksNodes(j) || mayBeLimited(j) || j.State.Waits() && j.Reservation != "" && len(partitionsOf(&j)) > 1
+}
 
 // lateWaits returns the waits of jobs that did not start on their machines, or that slurmctld makes
 // no reservation for.

@@ -39,8 +39,13 @@ func isClosed(s *scene.Scene, j *slurm.Job, set *config.NodeSet) bool {
 }
 
 // surelyTakes reports whether one of the job's partitions with nodes of the nodeset is certain to
-// start the job: it is open to everybody, and accepts the job's time limit and size.
+// start the job: it is open to everybody, and accepts the job's time limit and size. If the job has
+// several nodesets, Slurm alone knows in which of them it finds hardware that it requests otherwise than
+// per node.
 func (h *handout) surelyTakes(j *slurm.Job, set *config.NodeSet) bool {
+	if by := h.chargeOf(j); by.ByPosition || by.ByHardware && len(h.places(j)) > 1 {
+		return false
+	}
 	all, _ := partitionsWith(h.Scene, j, set)
 	return slices.ContainsFunc(all, func(p slurm.Partition) bool {
 		long := p.MaxTime.Kind == slurm.LimitSet && (j.Limit.Kind != slurm.LimitSet || j.Limit.Duration > p.MaxTime.Duration)

@@ -87,21 +87,26 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 }
 
 // fitting returns the names first, and then the free names of the nodeset that are certain to fit
-// the job.
+// the job. Slurm alone knows which of them belong to one switch.
 func (h *handout) fitting(set *config.NodeSet, j *slurm.Job, first []string) []string {
 	names := slices.Clone(first)
+	if h.chargeOf(j).ByPosition {
+		return names
+	}
 	for _, name := range h.free[set] {
-		if m := h.Node(name); h.surelyFits(j, m) && h.isPlannable(m, j) && !slices.Contains(first, name) {
+		if m := h.Node(name); j.SurelyFits(*m.Node) && h.isPlannable(m, j) && !slices.Contains(first, name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// surelyFits reports whether the node is certain to fit the job, beside others that do. Only Slurm knows
-// which nodes belong to one switch.
-func (h *handout) surelyFits(j *slurm.Job, m *scene.Node) bool {
-	return h.Seen.AllowancesErr == nil && h.Seen.Allowances.ChargeOf(j).Switches == 0 && j.SurelyFits(*m.Node)
+// chargeOf returns how the job chooses its nodes; if that is unread, in every way.
+func (h *handout) chargeOf(j *slurm.Job) slurm.Charge {
+	if h.Seen.AllowancesErr != nil {
+		return slurm.Charge{ByPosition: true, ByHardware: true}
+	}
+	return h.Seen.Allowances.ChargeOf(j)
 }
 
 // placeJobs makes a door for each job without one that Slurm has planned: over exactly the planned
@@ -292,7 +297,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 	for _, set := range h.places(j) {
 		fit, all := 0, 0
 		for _, m := range h.Nodes() {
-			if m.Set != set || m.Set.IsStatic(m.Index) || !h.surelyFits(j, m) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
+			if m.Set != set || m.Set.IsStatic(m.Index) || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
 				continue
 			}
 			all++

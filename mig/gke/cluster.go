@@ -38,11 +38,16 @@ type cluster struct {
 	namespace string
 }
 
-func connect(config *rest.Config, namespace string) (cluster, error) {
-	c := *config
+// connect returns the cluster that config leads to. patience is how long it takes a refusal for a
+// passing one.
+func connect(config *rest.Config, namespace string, patience time.Duration) (cluster, error) {
+	c := rest.CopyConfig(config)
 	c.UserAgent, c.Timeout = "slurmflex-gke", callTime
 	c.QPS, c.Burst = 50, 200 // client-go's default of 5 a second would take a minute for a job of 300 nodes
-	client, err := dynamic.NewForConfig(&c)
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &patient{next: next, patience: patience, refused: map[string]span{}}
+	})
+	client, err := dynamic.NewForConfig(c)
 	return cluster{client, namespace}, err
 }
 
@@ -106,6 +111,9 @@ func notFound(format string, args ...any) *refusal {
 	return &refusal{http.StatusNotFound, "notFound", "The resource 'projects/gke/" + fmt.Sprintf(format, args...) + "' was not found"}
 }
 
+// usedUp stands before the name of a ResourceQuota that has no room.
+const usedUp = "exceeded quota: "
+
 // refusalOf returns the answer for an error of Kubernetes, with the reason that Compute would give.
 // Unknown errors count as transient.
 func refusalOf(err error) *refusal {
@@ -115,8 +123,8 @@ func refusalOf(err error) *refusal {
 	}
 	text := oneLine(err.Error())
 	switch {
-	case strings.Contains(text, "exceeded quota: "):
-		_, quota, _ := strings.Cut(text, "exceeded quota: ")
+	case strings.Contains(text, usedUp):
+		_, quota, _ := strings.Cut(text, usedUp)
 		quota, _, _ = strings.Cut(quota, ",")
 		return &refusal{http.StatusForbidden, "quotaExceeded", quotaText("ResourceQuota "+quota, text)}
 	case apierrors.IsForbidden(err):

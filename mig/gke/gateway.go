@@ -21,6 +21,7 @@ import (
 type Gateway struct {
 	settings *Settings
 	cluster  cluster
+	checked  cluster // reports each refusal at once, to an admin who checks the configuration
 	log      *slog.Logger
 	measures *measures
 	pace     time.Duration // between two passes without a call in between
@@ -35,11 +36,19 @@ type Gateway struct {
 
 // New returns a gateway to the cluster that config leads to.
 func New(settings *Settings, config *rest.Config, log *slog.Logger) (*Gateway, error) {
-	c, err := connect(config, settings.Namespace)
+	return newGateway(settings, config, log, time.Minute)
+}
+
+func newGateway(settings *Settings, config *rest.Config, log *slog.Logger, patience time.Duration) (*Gateway, error) {
+	c, err := connect(config, settings.Namespace, patience)
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes client: %w", err)
 	}
-	return &Gateway{settings: settings, cluster: c, log: log, measures: newMeasures(), pace: time.Second, wake: make(chan struct{}, 1)}, nil
+	checked, err := connect(config, settings.Namespace, 0)
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes client: %w", err)
+	}
+	return &Gateway{settings: settings, cluster: c, checked: checked, log: log, measures: newMeasures(), pace: time.Second, wake: make(chan struct{}, 1)}, nil
 }
 
 // Run makes passes until ctx ends. Only passes create pods.

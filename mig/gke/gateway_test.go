@@ -437,6 +437,43 @@ func TestWrongBodiesAreRefusedAndCreateNothing(t *testing.T) {
 	})
 }
 
+// An API server that has just started refuses what its roles allow.
+func TestRefusalOfAnAPIServerThatHasJustStartedPasses(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, o standin.Options) {
+		o.Capacity = 1
+		w := newWorld(t, o)
+		w.stop()
+		w.patience = time.Minute
+		w.start(settingsOf(t, o.Queue, template), nil)
+		group := obj{"name": "alpha-flex-job-7", "versions": []obj{{"instanceTemplate": "regions/x/instanceTemplates/flex"}}}
+		refuse := func(resources ...string) {
+			var all []standin.Fault
+			for _, resource := range resources {
+				for _, verb := range []string{"GET", "POST", "PUT", "DELETE"} {
+					all = append(all, standin.Fault{Verb: verb, Resource: resource, Status: 403, Reason: "Forbidden", Message: resource + " is forbidden"})
+				}
+			}
+			w.cluster.Fail(all...)
+		}
+		refuse("configmaps")
+		assert.Equal(t, `backendError: Kubernetes: Post "`+w.kube.URL+`/api/v1/namespaces/slurm/configmaps?timeout=20s": `+
+			"refused, by an API server that may just have started: configmaps is forbidden", w.refused("POST", groupsPath, group))
+		for _, status := range []int{401, 403} {
+			w.cluster.Fail(standin.Fault{Verb: "POST", Resource: "configmaps", Status: status, Message: "not yet"})
+			assert.Contains(t, w.refused("POST", groupsPath, group), "backendError: ")
+		}
+		w.cluster.Fail()
+		require.Empty(t, w.refused("POST", groupsPath, group))
+		refuse("pods", "podtemplates", "provisioningrequests", "workloads", "nodes")
+		require.Equal(t, http.StatusOK, w.request("a1", "alpha-flex-0"))
+		time.Sleep(5 * w.gateway.pace) // passes
+		assert.Equal(t, accepted, w.requests()["a1"])
+		w.cluster.Fail()
+		w.eventually("it runs", func() bool { return w.requests()["a1"] == succeeded })
+	})
+}
+
 func TestCallsNeedTheToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, standin.Options{})

@@ -192,13 +192,13 @@ func (g *Gateway) check(ctx context.Context, name string, pool Pool) error {
 		return invalid("%s", pool.wrong)
 	}
 	if pool.Queue == "" {
-		if _, err := g.cluster.of(provisioning).List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsNotFound(err) {
+		if _, err := g.checked.of(provisioning).List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsNotFound(err) {
 			return invalid("the cluster has no ProvisioningRequest of %s; use GKE 1.31 or later with a node pool with queued provisioning, or set the pool's queue", provisioning.GroupVersion())
 		} else if err != nil {
 			return err
 		}
-	} else if _, err := g.cluster.get(ctx, localQueues, pool.Queue); apierrors.IsNotFound(err) {
-		if _, err := g.cluster.of(localQueues).List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsNotFound(err) {
+	} else if _, err := g.checked.get(ctx, localQueues, pool.Queue); apierrors.IsNotFound(err) {
+		if _, err := g.checked.of(localQueues).List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsNotFound(err) {
 			return invalid("the cluster has no LocalQueue of %s; install Kueue 0.15 or later, or remove the pool's queue", localQueues.GroupVersion())
 		}
 		return invalid("namespace %s has no LocalQueue %s; create it, or correct the pool's queue", g.settings.Namespace, pool.Queue)
@@ -210,7 +210,7 @@ func (g *Gateway) check(ctx context.Context, name string, pool Pool) error {
 	if err != nil {
 		return err
 	}
-	_, err = g.cluster.of(pods).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err = g.checked.of(pods).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err == nil || refusalOf(err).reason == "quotaExceeded" { // by running pods
 		return nil
 	}

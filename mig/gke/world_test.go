@@ -35,6 +35,8 @@ type world struct {
 	gateway *Gateway
 	api     *httptest.Server
 	stop    func()
+
+	patience time.Duration // of the next gateway
 }
 
 // settingsOf writes a configuration with the pool flex, and loads it.
@@ -61,7 +63,7 @@ pools:
 func newWorld(t *testing.T, o standin.Options) *world {
 	t.Helper()
 	o.Pace = 10 * time.Millisecond
-	w := &world{t: t, cluster: standin.New(o)}
+	w := &world{t: t, cluster: standin.New(o), patience: 200 * time.Millisecond}
 	w.kube = httptest.NewServer(w.cluster)
 	t.Cleanup(w.kube.Close)
 	go w.cluster.Run(t.Context())
@@ -73,7 +75,7 @@ func newWorld(t *testing.T, o standin.Options) *world {
 func (w *world) start(s *Settings, wrap func(http.RoundTripper) http.RoundTripper) {
 	w.t.Helper()
 	config := &rest.Config{Host: w.kube.URL, WrapTransport: wrap}
-	g, err := New(s, config, slog.New(slog.DiscardHandler))
+	g, err := newGateway(s, config, slog.New(slog.DiscardHandler), w.patience)
 	require.NoError(w.t, err)
 	g.pace = 50 * time.Millisecond
 	ctx, end := context.WithCancel(w.t.Context())

@@ -2,6 +2,7 @@ package standin
 
 import (
 	"context"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +20,9 @@ type Remote struct {
 
 // Connect returns the objects that config leads to.
 func Connect(config *rest.Config, namespace string) (*Remote, error) {
-	client, err := dynamic.NewForConfig(config)
+	limited := rest.CopyConfig(config)
+	limited.Timeout = 20 * time.Second // a dead API server must not stop the kubelets
+	client, err := dynamic.NewForConfig(limited)
 	return &Remote{client, namespace}, err
 }
 

@@ -35,14 +35,12 @@ type gke struct {
 	config  string // the gateway's file
 }
 
-// onGKE runs a scenario without Kueue and with a stand-in for it. If E2E_KUBERNETES names the folder of
-// scripts/setup-kubernetes, it runs without Kueue on the real API server and scheduler.
+// onGKE runs a scenario without and with Kueue. If E2E_KUBERNETES names the folder of
+// scripts/setup-kubernetes, it runs on the real API server, scheduler and Kueue, otherwise on a stand-in.
 func onGKE(t *testing.T, scenario func(t *testing.T, queue string)) {
 	t.Parallel()
 	for name, queue := range map[string]string{"ProvisioningRequest": "", "Kueue": "dws-local-queue"} {
-		if queue == "" || os.Getenv("E2E_KUBERNETES") == "" {
-			t.Run(name, func(t *testing.T) { scenario(t, queue) })
-		}
+		t.Run(name, func(t *testing.T) { scenario(t, queue) })
 	}
 }
 
@@ -53,40 +51,32 @@ func newGKE(t *testing.T, queue string, set lab.NodeSet) *gke {
 	choose(t)
 	g, stage := &gke{t: t, queue: queue}, os.Getenv("E2E_STAGE")
 	dir := t.TempDir()
-	write := func(name, text string) string {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-		return filepath.Join(dir, name)
-	}
 	fake := []string{filepath.Join(stage, "slurmflex-fakegke"), "--programs", filepath.Join(dir, "programs"), "--queue", queue}
 	if folder := os.Getenv("E2E_KUBERNETES"); folder != "" {
-		g.real = newKubernetes(t, folder)
+		g.real = newKubernetes(t, folder, queue != "")
 		fake = append(fake, "--kubeconfig", g.real.admin)
 	}
 	g.kube = launch(t, dir, "slurmflex-fakegke", fake...).endpoint()
-	kubeconfig := write("kubeconfig", "{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: '"+g.kube+"'}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u}]}")
-	if g.real != nil {
-		kubeconfig = g.real.gateway
-	}
 	program := filepath.Join(stage, "slurmflex-gke")
-	pod, err := exec.Command(program, "template").Output()
+	args, err := lab.WriteGateway(dir, program, g.kube, queue)
 	require.NoError(t, err)
-	write("pod.yaml", strings.Replace(string(pod), `image: ""`, "image: slurmd", 1))
-	listen := fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0])
-	g.config = write("gke.yaml", "{region: gke-us-central1, zones: [a], pools: {flex: {queue: '"+queue+
-		"', pod_template: pod.yaml, machine: {type: a3-megagpu-8g, cpus: 208, memory_mb: 1916928, gpu: nvidia-h100-mega-80gb, gpus: 8}}}}")
-	g.gateway = launch(t, dir, "slurmflex-gke", program, "--watch", "", "--listen", listen, "--kubeconfig", kubeconfig, "--config", g.config)
-	set.Name, set.Region, set.Machine = "flex", "gke-us-central1", "a3-megagpu-8g"
-	if set.Size == 0 {
-		set.Size = 3
+	if g.real != nil {
+		args = append(args, "--kubeconfig", g.real.gateway)
 	}
+	g.config = filepath.Join(dir, "gke.yaml")
+	args = append([]string{program, "--listen", fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0])}, args...)
+	g.gateway = launch(t, dir, "slurmflex-gke", args...)
 	suspend := 0
 	if set.Shared {
 		suspend = 20 // Slurm ends idle machines of a shared partition after this time
 	}
-	g.l = counted(t, lab.Options{Daemon: true, SuspendTime: suspend, Keys: "regions: {gke-us-central1: {endpoint: '" + g.gateway.endpoint() + "'}}", NodeSets: []lab.NodeSet{set}})
+	g.l = counted(t, lab.Options{Daemon: true, SuspendTime: suspend, Keys: lab.GKEEndpoint(g.gateway.endpoint()), NodeSets: []lab.NodeSet{lab.GKENodeSet(set)}})
 	require.NoError(t, os.Symlink(filepath.Join(g.l.Dir, "bin"), filepath.Join(dir, "programs")))
 	return g
 }
+
+// client calls Kubernetes' API. A call of a dead API server must not block its scenario.
+var client = &http.Client{Timeout: 20 * time.Second}
 
 // call calls Kubernetes' API, or /fake.
 func (g *gke) call(verb, path string, body any) (status int, answer map[string]any) {
@@ -96,7 +86,7 @@ func (g *gke) call(verb, path string, body any) (status int, answer map[string]a
 	req, err := http.NewRequest(verb, g.kube+path, bytes.NewReader(text))
 	require.NoError(g.t, err)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	require.NoError(g.t, err)
 	defer resp.Body.Close()
 	if text, err = io.ReadAll(resp.Body); err != nil {
@@ -269,36 +259,39 @@ func TestQuotaOnGKEIsNamedAndTriedAgain(t *testing.T) {
 	})
 }
 
+// loseAPod runs a job of some nodes, deletes one of its pods, and awaits that the job runs again. It
+// returns the pods of both runs.
+func (g *gke) loseAPod(nodes int) (id string, first, again map[string]string) {
+	g.t.Helper()
+	g.capacity(4)
+	id = g.submit("sleep 600", fmt.Sprint("-N", nodes))
+	g.awaitRunning(id)
+	first = g.pods()
+	g.call("DELETE", collection("pods")+"/alpha-flex-1", nil)
+	awaitJob(g.t, g.l, 2*time.Minute, id, "Restarts", "1")
+	update(g.t, g.l, "jobid="+id, "starttime=now")
+	g.awaitRunning(id)
+	again = g.pods()
+	assert.Len(g.t, again, nodes)
+	return id, first, again
+}
+
 func TestJobOnGKEThatLosesAPodRunsAgain(t *testing.T) {
 	onGKE(t, func(t *testing.T, queue string) {
 		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
-		g.capacity(4)
-		id := g.submit("sleep 600", "-N2")
-		g.awaitRunning(id)
-		first := g.pods()
-		g.call("DELETE", collection("pods")+"/alpha-flex-1", nil)
-		awaitJob(t, g.l, 2*time.Minute, id, "Restarts", "1")
-		update(t, g.l, "jobid="+id, "starttime=now")
-		g.awaitRunning(id)
-		for name, uid := range g.pods() {
+		id, first, again := g.loseAPod(2)
+		for name, uid := range again {
 			assert.NotEqual(t, first[name], uid, name)
 		}
 		g.cancel(id)
 	})
 }
 
+// Kueue keeps the name of a lost pod until the whole pod group has ended.
 func TestJobOnGKEKeepsItsPodsAfterALoss(t *testing.T) {
 	g := newGKE(t, "", lab.NodeSet{FlexKeys: "max_run_duration: 7200, salvage: true, salvage_timeout: 600"})
-	g.capacity(4)
-	id := g.submit("sleep 600", "-N3")
-	g.awaitRunning(id)
-	first := g.pods()
-	g.call("DELETE", collection("pods")+"/alpha-flex-1", nil)
-	awaitJob(t, g.l, 2*time.Minute, id, "Restarts", "1")
-	update(t, g.l, "jobid="+id, "starttime=now")
-	g.awaitRunning(id)
-	again, kept := g.pods(), 0
-	assert.Len(t, again, 3)
+	id, first, again := g.loseAPod(3)
+	kept := 0
 	for name, uid := range again {
 		if first[name] == uid {
 			kept++
@@ -353,27 +346,30 @@ func (o object) provisioned() bool {
 	return slices.ContainsFunc(o.Status.Conditions, func(c struct{ Type, Status string }) bool { return c.Type == "Provisioned" && c.Status == "True" })
 }
 
+// mortal is a program, or several, that a scenario kills and starts again.
+type mortal interface {
+	kill()
+	start()
+}
+
 // Each program is killed while a job waits, as soon as its nodes exist, while it runs, and while its
 // machines are deleted.
 func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
 	onGKE(t, func(t *testing.T, queue string) {
-		for _, name := range []string{"gateway", "apiserver"} {
-			if name == "apiserver" && os.Getenv("E2E_KUBERNETES") == "" {
-				continue // the stand-in has all objects in its memory
+		victims := map[string]func(*gke) mortal{"gateway": func(g *gke) mortal { return g.gateway }}
+		if os.Getenv("E2E_KUBERNETES") != "" { // the stand-in has all objects in its memory
+			victims["apiserver"] = func(g *gke) mortal { return g.real }
+			if queue != "" {
+				victims["kueue"] = func(g *gke) mortal { return g.real.kueue }
 			}
+		}
+		for name, victim := range victims {
 			t.Run(name, func(t *testing.T) {
 				g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
-				victim := g.gateway
-				if name == "apiserver" {
-					victim = g.real.apiserver
-				}
 				kill := func() {
-					victim.kill()
+					victim(g).kill()
 					time.Sleep(6 * time.Second) // passes without it
-					victim.start()
-					if name == "apiserver" {
-						g.real.awaitReady()
-					}
+					victim(g).start()
 				}
 				waiting := g.submit("srun hostname", "-N2")
 				g.awaitLease("1500")
@@ -453,7 +449,7 @@ func TestConfigCheckNamesWhatGKELacks(t *testing.T) {
 		with("gpus: 8", "gpus: 4")
 		finds("the containers ask for 8 GPUs, and a a3-megagpu-8g has 4")
 		if queue == "" {
-			with("queue: ''", "queue: q")
+			with(`queue: ""`, "queue: q")
 			finds("the cluster has no LocalQueue of kueue.x-k8s.io/v1beta2; install Kueue 0.15 or later, or remove the pool's queue")
 		} else {
 			with("dws-local-queue", "q")
@@ -465,7 +461,7 @@ func TestConfigCheckNamesWhatGKELacks(t *testing.T) {
 		}
 		g.real.remove("/apis/rbac.authorization.k8s.io/v1/namespaces/slurm/rolebindings/slurmflex")
 		finds(`is forbidden: User "system:serviceaccount:slurm:slurmflex" cannot`)
-		g.real.apply(firstBlock(t))
+		g.real.apply(staged("gke-rbac.yaml"))
 		if queue == "" {
 			g.real.remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/provisioningrequests.autoscaling.x-k8s.io")
 			finds("the cluster has no ProvisioningRequest of autoscaling.x-k8s.io/v1; use GKE 1.31 or later with a node pool with queued provisioning")

@@ -9,7 +9,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -19,11 +21,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 )
 
 // program is a process that a scenario can kill and start again.
@@ -82,18 +86,21 @@ type kubernetes struct {
 	bin, dir, api  string // folders of the programs and of all files, and the address of the API server
 	certificate    []byte // of the API server, as PEM
 	apiserver      *program
-	admin, gateway string // kubeconfigs
+	followers      []*program // watch objects of the API server
+	kueue          *program   // one of the followers; nil: without Kueue
+	admin, gateway string     // kubeconfigs
 }
 
 // newKubernetes starts etcd, the API server and the scheduler with the objects of docs/gke.md.
-func newKubernetes(t *testing.T, bin string) *kubernetes {
+func newKubernetes(t *testing.T, bin string, withKueue bool) *kubernetes {
 	t.Helper()
 	k := &kubernetes{t: t, bin: bin, dir: t.TempDir()}
 	ports := freePorts(t, 3)
 	at := func(i int) string { return fmt.Sprint("127.0.0.1:", ports[i]) }
 	k.api = "https://" + at(2)
 	k.certify()
-	k.write("tokens.csv", "admin,admin,1,system:masters\ngateway,system:serviceaccount:slurm:slurmflex,2,system:serviceaccounts\n")
+	k.write("tokens.csv", "admin,admin,1,system:masters\ngateway,system:serviceaccount:slurm:slurmflex,2,system:serviceaccounts\n"+
+		"kueue,system:serviceaccount:kueue-system:kueue-controller-manager,3,system:serviceaccounts\n")
 	k.admin, k.gateway = k.kubeconfig("admin"), k.kubeconfig("gateway")
 	launch(t, k.dir, "etcd", filepath.Join(bin, "etcd"), "--data-dir", k.path("etcd"), "--unsafe-no-fsync",
 		"--listen-client-urls", "http://"+at(0), "--advertise-client-urls", "http://"+at(0),
@@ -107,10 +114,39 @@ func newKubernetes(t *testing.T, bin string) *kubernetes {
 		// The cluster lacks tokens of service accounts, and kubelets to remove the taint.
 		"--disable-admission-plugins", "ServiceAccount,TaintNodesByCondition", "--allow-privileged")
 	k.awaitReady()
-	launch(t, k.dir, "kube-scheduler", filepath.Join(bin, "kube-scheduler"), "--kubeconfig", k.admin, "--leader-elect=false", "--secure-port", "0")
-	k.apply(firstBlock(t))
+	k.follow("kube-scheduler", "--kubeconfig", k.admin, "--leader-elect=false", "--secure-port", "0")
+	k.apply(staged("gke-rbac.yaml"))
 	k.applyFiles("provisioningrequest")
+	if withKueue {
+		k.startKueue()
+	}
 	return k
+}
+
+// follow starts a program that watches objects of the API server.
+func (k *kubernetes) follow(name string, args ...string) *program {
+	k.t.Helper()
+	p := launch(k.t, k.dir, name, append([]string{filepath.Join(k.bin, name)}, args...)...)
+	k.followers = append(k.followers, p)
+	return p
+}
+
+// kill kills the API server and its followers, as the end of the control plane's machine does. A
+// follower that outlived several ends of the API server would wait for up to a minute before each of
+// its watches (client-go's back-off), and meanwhile bind no pod to a new node.
+func (k *kubernetes) kill() {
+	k.apiserver.kill()
+	for _, p := range k.followers {
+		p.kill()
+	}
+}
+
+func (k *kubernetes) start() {
+	k.apiserver.start()
+	k.awaitReady()
+	for _, p := range k.followers {
+		p.start()
+	}
 }
 
 func (k *kubernetes) path(name string) string { return filepath.Join(k.dir, name) }
@@ -167,7 +203,7 @@ func (k *kubernetes) call(verb, path, body string) (int, string, error) {
 		return 0, "", err
 	}
 	req.Header.Set("Authorization", "Bearer admin")
-	req.Header.Set("Content-Type", "application/yaml")
+	req.Header.Set("Content-Type", "application/json")
 	resp, err := client.Do(req)
 	if err != nil {
 		return 0, "", err
@@ -185,27 +221,32 @@ func (k *kubernetes) awaitReady() {
 	})
 }
 
-// namespaced lists the kinds among those of apply that are in a namespace.
-var namespaced = regexp.MustCompile(`^(ServiceAccount|Role|RoleBinding)$`)
-
-// apply creates the objects of a YAML text. It repeats what a starting API server does not accept yet.
-func (k *kubernetes) apply(text string) {
+// apply creates the objects of a YAML text, apart from those of some kinds. It repeats what a starting
+// API server does not accept yet.
+func (k *kubernetes) apply(text string, without ...any) {
 	k.t.Helper()
-	for _, object := range strings.Split(text, "\n---\n") {
-		version, kind := field(object, "apiVersion"), field(object, "kind")
-		if kind == "" {
+	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var o map[string]any
+		err := decoder.Decode(&o)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		require.NoError(k.t, err)
+		if o == nil || slices.Contains(without, o["kind"]) {
 			continue
 		}
-		path := "/apis/" + version
-		if version == "v1" {
+		path := fmt.Sprint("/apis/", o["apiVersion"])
+		if o["apiVersion"] == "v1" {
 			path = "/api/v1"
 		}
-		if namespaced.MatchString(kind) {
-			path += "/namespaces/slurm"
+		if namespace := o["metadata"].(map[string]any)["namespace"]; namespace != nil {
+			path += fmt.Sprint("/namespaces/", namespace)
 		}
-		path += "/" + strings.ToLower(kind) + "s"
-		awaitShown(k.t, time.Minute, kind+" to be created at "+path, func() (string, bool) {
-			status, text, err := k.call("POST", path, object)
+		path += "/" + strings.ToLower(fmt.Sprint(o["kind"], "s"))
+		body, err := json.Marshal(o)
+		require.NoError(k.t, err)
+		awaitShown(k.t, time.Minute, path+" to accept an object", func() (string, bool) {
+			status, text, err := k.call("POST", path, string(body))
 			return fmt.Sprint(status, text, err), status == http.StatusCreated || status == http.StatusConflict
 		})
 	}
@@ -220,15 +261,6 @@ func (k *kubernetes) remove(path string) {
 	})
 }
 
-// field returns the value of a top-level key.
-func field(object, key string) string {
-	found := regexp.MustCompile(`(?m)^` + key + `: (\S+)`).FindStringSubmatch(object)
-	if found == nil {
-		return ""
-	}
-	return found[1]
-}
-
 // applyFiles creates the objects of all files in a folder beside the programs.
 func (k *kubernetes) applyFiles(folder string) {
 	k.t.Helper()
@@ -240,11 +272,5 @@ func (k *kubernetes) applyFiles(folder string) {
 	}
 }
 
-// firstBlock returns the objects of docs/gke.md.
-func firstBlock(t *testing.T) string {
-	t.Helper()
-	_, text, _ := strings.Cut(readFile(filepath.Join(os.Getenv("E2E_STAGE"), "gke.md")), "```text\n")
-	text, _, found := strings.Cut(text, "```")
-	require.True(t, found)
-	return text
-}
+// staged returns a file that scripts/e2e has put beside the programs.
+func staged(name string) string { return readFile(filepath.Join(os.Getenv("E2E_STAGE"), name)) }

@@ -23,7 +23,7 @@ BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the targets share build/, and measure against the clock
-.PHONY: help build packages release package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test gke-test web-test dashboard-test alerts-test foreign-test docs-check lint demo play fuzz chaos soak nightly bench bench-compare clean
+.PHONY: help build packages release package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test gke-test web-test dashboard-test alerts-test foreign-test docs-check lint demo demo-gke play fuzz chaos soak nightly bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,7 +70,7 @@ accounting-test: build ## run the end-to-end tests with slurmdbd and MariaDB; in
 	scripts/setup-slurm
 	set -o pipefail; scripts/e2e -test.run Accounting | sed 's/^e2e: Slurm [^:]*/accounting/'
 
-gke-test: build ## run jobs on pods of a real Kubernetes API server and scheduler; builds both and installs Slurm if they are missing
+gke-test: build ## run jobs on pods of a real Kubernetes, with and without a real Kueue; builds both and installs Slurm if they are missing
 	scripts/setup-slurm
 	scripts/setup-kubernetes $(KUBERNETES)
 	E2E_KUBERNETES=$(KUBERNETES) scripts/e2e -test.run GKE -test.parallel 4
@@ -119,6 +119,12 @@ demo: ## run the main job: real Slurm, fake Compute, one sbatch; installs Slurm 
 	scripts/setup-slurm
 	go build -trimpath -o $(BUILD)/demo ./test/demo
 	$(BUILD)/demo
+
+demo-gke: build ## run the main job on pods of a stand-in for a GKE cluster, through the gateway; installs Slurm if it is missing
+	scripts/setup-slurm
+	go build -C mig/gke -trimpath -o ../../$(BUILD)/ ./slurmflex-gke ./slurmflex-fakegke
+	go build -trimpath -o $(BUILD)/demo ./test/demo
+	$(BUILD)/demo --gke
 
 play: build ## keep a cluster with the fake Compute API running, to try things by hand
 	scripts/setup-slurm

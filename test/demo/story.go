@@ -2,29 +2,37 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"slurmflex/mig"
+	"slurmflex/mig/gce"
 	"slurmflex/slurm"
-	"slurmflex/test/fakegce"
 	"slurmflex/test/lab"
 )
 
 // story prints each event of the job's life once, with the seconds since the start.
 type story struct {
-	lab   *lab.Lab
-	job   string
-	nodes int
-	begun time.Time
-	told  map[string]bool
+	lab       *lab.Lab
+	partition string
+	region    string
+	access    gce.Options // to the API that serves the region
+	client    *gce.Client
+	supply    func(ctx context.Context, machines int) error // sets how many machines may be created
+	job       string
+	nodes     int
+	begun     time.Time
+	told      map[string]bool
 
-	state    string   // of the job
-	used     []string // the job's nodes
-	cloud    fakegce.State
-	requests int
-	supplied bool
-	ended    bool
+	state     string   // of the job
+	used      []string // the job's nodes
+	groups    []mig.Group
+	instances []mig.Instance
+	requests  int
+	supplied  bool
+	ended     bool
 }
 
 func (s *story) tell(event string) {
@@ -39,8 +47,10 @@ func (s *story) look(ctx context.Context) (err error) {
 	if s.state, s.used, err = jobRow(ctx, s.lab, s.job); err != nil {
 		return err
 	}
-	s.cloud = fakegce.State{}
-	if err := s.lab.Ask(ctx, "state", &s.cloud); err != nil {
+	var unseen, unlisted map[string]error
+	s.groups, unseen = s.client.Groups(ctx, "alpha", []string{s.region})
+	s.instances, unlisted = s.client.Instances(ctx, "alpha", []string{s.region})
+	if err := errors.Join(unseen[s.region], unlisted[s.region]); err != nil {
 		return err
 	}
 	nodes, err := s.flexNodes(ctx)
@@ -59,9 +69,9 @@ func (s *story) look(ctx context.Context) (err error) {
 		s.tell("job running") // the job may end between two looks
 		s.tell("job done")
 	}
-	if s.told["job done"] && len(s.cloud.Instances) == 0 {
+	if s.told["job done"] && len(s.instances) == 0 {
 		s.tell("nodes deleted")
-		if len(s.cloud.Groups) == 0 {
+		if len(s.groups) == 0 {
 			s.tell("group deleted")
 			s.ended = down
 		}
@@ -71,24 +81,23 @@ func (s *story) look(ctx context.Context) (err error) {
 
 func (s *story) lookAtCloud(ctx context.Context) error {
 	s.requests = 0
-	for _, g := range s.cloud.Groups {
+	for _, g := range s.groups {
 		s.tell("group " + g.Name + " created")
 		for _, r := range g.Requests {
 			s.requests++
-			if r.State == "ACCEPTED" || r.State == "SUCCEEDED" {
+			if r.State == mig.Accepted || r.State == mig.Succeeded {
 				s.tell(fmt.Sprintf("request %s/%s accepted: %d nodes for %s", g.Name, r.Name, len(r.Instances), r.Duration))
 			}
 		}
 	}
 	if !s.supplied && time.Since(s.begun) > 5*time.Second && s.requests > 0 {
 		s.supplied = true
-		order := map[string]any{"zone": "", "machineType": "", "count": s.nodes}
-		if err := s.lab.Tell(ctx, "capacity", order); err != nil {
+		if err := s.supply(ctx, s.nodes); err != nil {
 			return err
 		}
 	}
-	if len(s.cloud.Instances) >= s.nodes {
-		s.tell(fmt.Sprintf("capacity granted: %d instances in %s", len(s.cloud.Instances), s.cloud.Instances[0].Zone))
+	if len(s.instances) >= s.nodes {
+		s.tell(fmt.Sprintf("capacity granted: %d instances in %s", len(s.instances), s.instances[0].Zone))
 	}
 	return nil
 }
@@ -112,11 +121,11 @@ func (s *story) flexNodes(ctx context.Context) ([]slurm.Node, error) {
 		return nil, err
 	}
 	nodes, err := slurm.ParseNodes([]byte(out))
-	return slices.DeleteFunc(nodes, func(n slurm.Node) bool { return !slices.Contains(n.Partitions, "train") }), err
+	return slices.DeleteFunc(nodes, func(n slurm.Node) bool { return !slices.Contains(n.Partitions, s.partition) }), err
 }
 
 // summary returns the closing line.
 func (s *story) summary() string {
 	return fmt.Sprintf("demo: job %s on %d flex nodes; left behind: %d instances, %d groups, %d requests",
-		s.state, len(s.used), len(s.cloud.Instances), len(s.cloud.Groups), s.requests)
+		s.state, len(s.used), len(s.instances), len(s.groups), s.requests)
 }

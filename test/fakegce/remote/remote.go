@@ -33,13 +33,13 @@ func Start(program string, log io.Writer, args ...string) (*Fake, error) {
 		return nil, err
 	}
 	if err := f.process.Start(); err != nil {
-		return nil, fmt.Errorf("start the fake Compute API: %w; run make build", err)
+		return nil, fmt.Errorf("start %s: %w; run make build", program, err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	at := strings.Index(line, "http://")
 	if err != nil || at < 0 {
 		f.Stop()
-		return nil, fmt.Errorf("the fake Compute API printed %q instead of its address; its log has the reason", line)
+		return nil, fmt.Errorf("%s printed %q instead of its address; its log has the reason", program, line)
 	}
 	f.Endpoint = strings.Fields(line[at:])[0]
 	return f, nil

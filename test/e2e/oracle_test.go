@@ -246,7 +246,7 @@ func (d *drawing) job() drawnJob {
 	case 0, 1, 2:
 		j.args = append(j.args, "--gres="+d.of("gpu:1", "gpu:4", "gpu:8", "gpu:a100:2", "gpu:h100:8", "gpu:l4:1", "gpu:h100:1"))
 	case 3:
-		j.args = append(j.args, "--gpus-per-node="+d.of("2", "a100:1", "l4:4"))
+		j.args = append(j.args, d.of("--gpus-per-node=2", "--gpus-per-node=a100:1", "--gpus-per-node=l4:4", "--gpus=8", "--gpus-per-task=1", "--contiguous"))
 	}
 	if d.IntN(3) == 0 {
 		j.args, j.picky = append(j.args, "--constraint="+d.of("a100", "h100", "l4", "rack1", "rack2", "h100|l4", "[rack1|rack2]", "rack2&l4", "a100|cpu", "[h100|l4]")), max(j.picky, 1)

@@ -42,6 +42,14 @@ func TestArrayGetsItsDoorsAgainAfterRefusals(t *testing.T) {
 	assert.Equal(t, 100, strings.Count(w.inSlurm(), "reserve "))
 }
 
+// squeue shows the most nodes that a job accepts, or an estimate from the CPUs of one of its partitions.
+func TestFurtherTasksGetAsManyNodesAsSlurmHasPlanned(t *testing.T) {
+	w := newHundred()
+	w.job().ArrayTask, w.job().NodeCount, w.job().Planned = "1-2", 1, []string{"alpha-a3-0", "alpha-a3-1"}
+	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\n")
+	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[2-3] from 2026-11-21T12:15:00Z\n")
+}
+
 func TestEachTaskThatAsksForSwitchesNeedsItsOwnPlan(t *testing.T) {
 	w := newHundred()
 	w.job().ArrayTask = "1-9"

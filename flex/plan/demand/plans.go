@@ -164,10 +164,10 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 	}
 	names := p.names
 	if !isFirst {
-		if names = h.fitting(p.set, j, nil); len(names) < j.NodeCount {
+		if names = h.fitting(p.set, j, nil); len(names) < len(p.names) {
 			return false
 		}
-		names = names[:j.NodeCount]
+		names = names[:len(p.names)]
 	}
 	if h.isTaken(names, address) {
 		return false // Slurm's plan is older than the door of another job

@@ -294,7 +294,7 @@ func TestOwnGroupOfAnotherProcessIsNotCalledAStrangers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		p, err := w.Plan(t.Context())
+		_, p, err := w.Look(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Lag: 20 * time.Second}))
 		for _, a := range p.Actions {

@@ -138,12 +138,6 @@ func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...F
 	return Outcome{Plan: p, Failed: r.flights.Apply(ctx, r.hands(), p.Actions, p.Needed, patience)}, nil
 }
 
-// Plan returns the plan of a pass and changes nothing.
-func (r *Reconciler) Plan(ctx context.Context, only ...Filter) (plan.Plan, error) {
-	_, p, err := r.Look(ctx, only...)
-	return p, err
-}
-
 // Look returns the observation and the plan of a pass, and changes nothing.
 func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, plan.Plan, error) {
 	snap, err := r.Observe(ctx)

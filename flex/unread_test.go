@@ -163,7 +163,7 @@ func TestObservationStopsReadingAnEndlessList(t *testing.T) {
 			return w.Settle(t.Context(), w.lock, time.Hour)
 		},
 		"plan": func(t *testing.T, w *world) error {
-			_, err := w.Plan(t.Context())
+			_, _, err := w.Look(t.Context())
 			return err
 		},
 	}, func(t *testing.T, w *world, look func(*testing.T, *world) error) {

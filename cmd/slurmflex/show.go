@@ -21,7 +21,7 @@ why. Changes nothing. It needs credentials for Compute.`,
 }
 
 func (a *app) printPlan(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, only ...flex.Filter) error {
-	p, err := r.Plan(cmd.Context(), only...)
+	_, p, err := r.Look(cmd.Context(), only...)
 	if err != nil {
 		return err
 	}

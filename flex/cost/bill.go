@@ -217,8 +217,8 @@ func (b *Bill) Of(key string) (sum Sum) {
 	return sum
 }
 
-// Rows returns the bill's rows, largest first. Days are in order of time.
-func (b *Bill) Rows() []Row {
+// sorted returns the bill's rows, largest first. Days are in order of time.
+func (b *Bill) sorted() []Row {
 	rows := make([]Row, 0, len(b.rows))
 	for name, sum := range b.rows {
 		rows = append(rows, Row{name, sum})

@@ -33,7 +33,7 @@ func use(who history.Who, from, to history.Time) history.Use {
 // rowsOf returns the machine seconds by key.
 func rowsOf(b *Bill) map[string]float64 {
 	rows := map[string]float64{}
-	for _, r := range b.Rows() {
+	for _, r := range b.sorted() {
 		rows[r.Key] = r.Machine
 	}
 	return rows
@@ -99,7 +99,7 @@ func TestOnlyTheBilledPeriodIsCounted(t *testing.T) {
 	for _, window := range [][2]history.Time{{start - 10, start}, {start + 1000, 0}} {
 		b := NewBill(User, window[0], window[1], time.UTC)
 		b.Take(e)
-		assert.Empty(t, b.Rows())
+		assert.Empty(t, b.sorted())
 	}
 }
 
@@ -177,7 +177,7 @@ func TestRaceLossesAreInTheBill(t *testing.T) {
 		b := NewBill(User, bounds[0], bounds[1], time.UTC)
 		b.Take(lost)
 		b.Take(given)
-		assert.Equal(t, want, b.Report("alpha", nil).RaceLost, "%v", bounds)
+		assert.Equal(t, want, b.report("alpha", nil).RaceLost, "%v", bounds)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestLargestRowIsFirst(t *testing.T) {
 	large.User = "bob"
 	b.Take(small)
 	b.Take(large)
-	assert.Equal(t, []string{"bob", "ada"}, []string{b.Rows()[0].Key, b.Rows()[1].Key})
+	assert.Equal(t, []string{"bob", "ada"}, []string{b.sorted()[0].Key, b.sorted()[1].Key})
 }
 
 // The clocks go from 0:00 to 1:00 in Santiago on 6 September, and from 1:00 to 0:00 in Havana on 1

@@ -32,7 +32,7 @@ func TestEachModelHasItsOwnPrice(t *testing.T) {
 	other.FlexStart, other.User = false, "bob"
 	b.Take(flex)
 	b.Take(other)
-	r := b.Report("alpha", fromFile(t))
+	r := b.report("alpha", fromFile(t))
 	assert.Equal(t, "81.00", r.Rows[0].Cost)
 	assert.Equal(t, "44.25", r.Rows[1].Cost, "44.245")
 	assert.Equal(t, "125.25", r.Total.Cost)
@@ -49,7 +49,7 @@ func TestMissingPricesAreNamed(t *testing.T) {
 	other.Machine = "a4-highgpu-8g"
 	b.Take(flex)
 	b.Take(other)
-	r := b.Report("alpha", fromFile(t))
+	r := b.report("alpha", fromFile(t))
 	assert.Equal(t, "40.50", r.Total.Cost)
 	assert.True(t, r.Total.Partial)
 	assert.Equal(t, []string{"a4-highgpu-8g"}, r.Unpriced)
@@ -60,7 +60,7 @@ func TestWithoutPricesCostsAreAbsent(t *testing.T) {
 	b := NewBill(User, start, start+10, time.UTC)
 	e := lease(hour)
 	b.Take(e)
-	r := b.Report("alpha", nil)
+	r := b.report("alpha", nil)
 	assert.Empty(t, r.Total.Cost)
 	assert.EqualValues(t, 10, r.Total.Machine)
 	assert.Equal(t, start+10, r.To)

@@ -37,9 +37,9 @@ type Line struct {
 	Partial bool   `json:"cost_is_partial,omitempty"` // some of its machines lack a price
 }
 
-// Report returns the bill with prices. prices may be nil.
-func (b *Bill) Report(cluster string, prices *Prices) Report {
-	rows, total := b.Rows(), b.Total()
+// report returns the bill with prices. prices may be nil.
+func (b *Bill) report(cluster string, prices *Prices) Report {
+	rows, total := b.sorted(), b.Total()
 	r := Report{
 		Envelope: view.EnvelopeOf("cost"), Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)),
 		RaceLost: b.raceLost, Unpriced: []string{}, Ongoing: b.ongoing,
@@ -56,10 +56,10 @@ func (b *Bill) Report(cluster string, prices *Prices) Report {
 		if _, unpriced := prices.Of(&total); unpriced != nil {
 			r.Unpriced = unpriced
 		}
-		if amount, known := prices.As(&total, Spot); known {
+		if amount, known := prices.as(&total, Spot); known {
 			r.AsSpot = text(amount)
 		}
-		if amount, known := prices.As(&total, OnDemand); known {
+		if amount, known := prices.as(&total, OnDemand); known {
 			r.AsDemand = text(amount)
 		}
 	}

@@ -18,7 +18,7 @@ func (r Report) WriteTable(w io.Writer) error {
 	}
 	rows := [][]string{head}
 	for _, l := range r.Rows {
-		rows = append(rows, cells(view.Name(l.Key), l))
+		rows = append(rows, cells(named(l.Key), l))
 	}
 	rows = append(rows, cells("total", r.Total))
 	keys := 0 // the width of their column, which is on the left
@@ -78,4 +78,16 @@ func (r Report) writeNotes(b io.Writer) {
 // hours formats seconds as hours, rounded to a tenth.
 func hours(seconds int64) string {
 	return fmt.Sprintf("%.1f", float64((seconds+180)/360)/10)
+}
+
+// nameWidth is the maximum number of characters shown of a name that a user chose.
+const nameWidth = 64
+
+// named returns a name that a user chose, such as an account's, for printing: printable, clipped,
+// and (none) if it is empty.
+func named(name string) string {
+	if name == "" {
+		return "(none)"
+	}
+	return view.Clip(view.Printable(name), nameWidth)
 }

@@ -23,7 +23,7 @@ const (
 // to the same file, because each writes complete lines in a single write. If Slurm hides jobs,
 // private keeps other users from reading the file.
 func Append[Line any](dir, cluster string, private bool, entries []Line) error {
-	f, err := openLines(Path(dir, cluster), private)
+	f, err := openLines(linesPath(dir, cluster), private)
 	if err != nil {
 		return fmt.Errorf("write the history: %w", err)
 	}
@@ -73,7 +73,7 @@ func openLines(path string, private bool) (*os.File, error) {
 
 // hideAll keeps other users from reading the cluster's files, including rotated ones.
 func hideAll(dir, cluster string) error {
-	files, err := filesOf(Path(dir, cluster))
+	files, err := filesOf(linesPath(dir, cluster))
 	for _, name := range append(files, openPath(dir, cluster)) {
 		info, missing := os.Lstat(name)
 		if missing == nil && info.Mode().IsRegular() && info.Mode()&othersRead != 0 {

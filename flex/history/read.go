@@ -22,8 +22,8 @@ import (
 // maxLine is the maximum length of a line, in bytes. slurmflex never writes longer lines.
 const maxLine = 1 << 20
 
-// Path returns the file for new lines.
-func Path(dir, cluster string) string { return filepath.Join(dir, "history-"+cluster+".jsonl") }
+// linesPath returns the file for new lines.
+func linesPath(dir, cluster string) string { return filepath.Join(dir, "history-"+cluster+".jsonl") }
 
 // Tally counts the results of a read.
 type Tally struct {
@@ -59,7 +59,7 @@ func ReadForCommand(dir, cluster string, kind Kind, take func(*Entry)) (Tally, e
 // or folder that cannot be read.
 func Read(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
 	r := newReader(kind, take)
-	if err := r.files(Path(dir, cluster)); err != nil {
+	if err := r.files(linesPath(dir, cluster)); err != nil {
 		return r.tally, err
 	}
 	m, err := load(dir, cluster)

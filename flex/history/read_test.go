@@ -158,7 +158,7 @@ func TestConcurrentAppendsAreSafe(t *testing.T) {
 func TestHistoryIsPrivateIfSlurmHidesJobs(t *testing.T) {
 	dir := t.TempDir()
 	mode := func() os.FileMode {
-		info, err := os.Stat(Path(dir, "alpha"))
+		info, err := os.Stat(linesPath(dir, "alpha"))
 		require.NoError(t, err)
 		return info.Mode()
 	}
@@ -166,7 +166,7 @@ func TestHistoryIsPrivateIfSlurmHidesJobs(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o644), mode())
 	require.NoError(t, Append(dir, "alpha", true, []Entry{granted("b")}))
 	assert.Equal(t, os.FileMode(0o640), mode())
-	require.NoError(t, os.Chmod(Path(dir, "alpha"), 0o600))
+	require.NoError(t, os.Chmod(linesPath(dir, "alpha"), 0o600))
 	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("c")}))
 	assert.Equal(t, os.FileMode(0o600), mode(), "an admin's mode is kept")
 }
@@ -174,7 +174,7 @@ func TestHistoryIsPrivateIfSlurmHidesJobs(t *testing.T) {
 func TestPrivateDataHidesTheWholeHistory(t *testing.T) {
 	w := booting(t)
 	w.gone()
-	path := Path(w.dir, "alpha")
+	path := linesPath(w.dir, "alpha")
 	require.NoError(t, os.Rename(path, path+".1")) // logrotate
 	w.Machine(node, group)
 	w.look(2 * time.Minute) // writes the open leases

@@ -110,7 +110,7 @@ func TestAccountOfAnotherUsersJobIsNotTaken(t *testing.T) {
 
 // refuseLines makes every write of lines fail, until allow is called.
 func (w *world) refuseLines() (allow func()) {
-	path := Path(w.dir, "alpha")
+	path := linesPath(w.dir, "alpha")
 	require.NoError(w.t, os.Mkdir(path, 0o755))
 	return func() { require.NoError(w.t, os.Remove(path)) }
 }

@@ -165,5 +165,5 @@ func readStories(dir, cluster, text string, take func(*view.Past)) error {
 		}
 		return nil
 	}
-	return r.files(Path(dir, cluster))
+	return r.files(linesPath(dir, cluster))
 }

@@ -53,7 +53,7 @@ func (i *Init) Write(ctx context.Context, s scheduler, machines slurmconf.Descri
 		return "", err
 	}
 	included, err := filepath.Abs(i.FlexConf)
-	return i.Next(configuration, included), err
+	return i.next(configuration, included), err
 }
 
 // askSlurm reads what no flag sets, before there are questions whose answers would be lost.
@@ -75,12 +75,12 @@ func (i *Init) askSlurm(ctx context.Context, s scheduler) error {
 
 // files returns both files. All answers must have been checked.
 func (i *Init) files(ctx context.Context, s scheduler, machines slurmconf.Describe) ([]file, error) {
-	text := i.Config()
+	text := i.config()
 	cfg, err := config.Parse(i.Path, []byte(text))
 	if err != nil {
 		return nil, config.Misuse(err)
 	}
-	i.Machines = map[string]string{i.NodeSet(): i.Machine}
+	i.Machines = map[string]string{i.nodeSet(): i.Machine}
 	flexConf, err := i.Options.Write(ctx, cfg, s, machines)
 	if unknown := (*slurmconf.UnknownShapeError)(nil); errors.As(err, &unknown) {
 		return nil, fmt.Errorf("--machine-type %s: its CPUs and memory are unknown: %w; correct it, or run init where Compute can be read", i.Machine, unknown.Err)

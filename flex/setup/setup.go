@@ -151,8 +151,8 @@ func (a *answers) askOthers(ctx context.Context, questions []Question, in io.Rea
 	return nil
 }
 
-// Next says what to do with the files, whose paths are absolute.
-func (a answers) Next(configuration, flexConf string) string {
+// next says what to do with the files, whose paths are absolute.
+func (a answers) next(configuration, flexConf string) string {
 	limit, _ := slurm.ParseTime(a.Time)
 	return fmt.Sprintf(`%s and %s are written. Jobs of partition %s may run for up to %s. Next:
 - read both files; correct nodes, zones (gcloud compute machine-types list --filter=name=%s) and subnetwork
@@ -160,22 +160,22 @@ func (a answers) Next(configuration, flexConf string) string {
 - add to slurm.conf: include %[2]s; remove a partition %[3]s from it, and restart slurmctld
 - run as SlurmUser: slurmflex --config %[1]s config check --live
 - start the daemon: systemctl enable --now slurmflex
-`, configuration, flexConf, a.Partition, slurm.Clock(limit), a.Machine, a.Template())
+`, configuration, flexConf, a.Partition, slurm.Clock(limit), a.Machine, a.template())
 }
 
-// NodeSet is the name of the nodeset: the machine series, such as a3.
-func (a answers) NodeSet() string {
+// nodeSet is the name of the nodeset: the machine series, such as a3.
+func (a answers) nodeSet() string {
 	series, _, _ := strings.Cut(a.Machine, "-")
 	return series
 }
 
-// Template is the link of the instance template.
-func (a answers) Template() string {
-	return fmt.Sprintf("projects/%s/regions/%s/instanceTemplates/%s", a.Project, a.Region, a.NodeSet())
+// template is the link of the instance template.
+func (a answers) template() string {
+	return fmt.Sprintf("projects/%s/regions/%s/instanceTemplates/%s", a.Project, a.Region, a.nodeSet())
 }
 
-// Config is the configuration file. All answers must have been checked.
-func (a answers) Config() string {
+// config is the configuration file. All answers must have been checked.
+func (a answers) config() string {
 	limit, _ := slurm.ParseTime(a.Time)
 	zones := a.Zones
 	if len(zones) == 0 {
@@ -197,6 +197,6 @@ nodeset:
       max_run_duration: %[11]d  # longest lease, in seconds
       use_job_duration: true  # the lease is the job's --time …
       job_duration_margin: %[12]d  # … and 10 minutes to boot
-`, a.Cluster, a.Project, a.Partition, a.NodeSet(), a.Nodes, a.Nodes-1, a.Template(), a.Machine, a.Region, strings.Join(zones, ", "),
+`, a.Cluster, a.Project, a.Partition, a.nodeSet(), a.Nodes, a.Nodes-1, a.template(), a.Machine, a.Region, strings.Join(zones, ", "),
 		int((limit + margin).Seconds()), int(margin.Seconds()))
 }

@@ -65,14 +65,14 @@ func TestZonesMustBeOfTheRegion(t *testing.T) {
 	require.NoError(t, a.askOthers(t.Context(), a.Questions(), nil, nil), "Google's AI zones have such names")
 	a.Zones = a.Zones[:1]
 	require.NoError(t, a.askOthers(t.Context(), a.Questions(), nil, nil))
-	assert.Contains(t, a.Next("/c.yaml", "/flex.conf"), "Jobs of partition train may run for up to 2-00:00:00.")
+	assert.Contains(t, a.next("/c.yaml", "/flex.conf"), "Jobs of partition train may run for up to 2-00:00:00.")
 }
 
 func TestConfigurationIsValid(t *testing.T) {
 	a := answers{
 		Cluster: "alpha", Project: "my-project", Region: "us-central1", Partition: "Train_1", Machine: "a3-megagpu-8g", Time: "2-00:00:00", Nodes: 8,
 	}
-	cfg, err := config.Parse("config.yaml", []byte(a.Config()))
+	cfg, err := config.Parse("config.yaml", []byte(a.config()))
 	require.NoError(t, err)
 	assert.Empty(t, cfg.Ignored)
 	set := cfg.NodeSets[0]
@@ -80,7 +80,7 @@ func TestConfigurationIsValid(t *testing.T) {
 	assert.Equal(t, []string{"us-central1-b", "us-central1-c"}, set.Zones)
 	assert.Equal(t, 48*time.Hour+10*time.Minute, set.Flex.MaxRunDuration)
 	a.Zones, a.Time = []string{"us-central1-a"}, "6-23:50:00"
-	cfg, err = config.Parse("config.yaml", []byte(a.Config()))
+	cfg, err = config.Parse("config.yaml", []byte(a.config()))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"us-central1-a"}, cfg.NodeSets[0].Zones)
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"slices"
 	"time"
 
 	"slurmflex/flex/plan/action"
@@ -33,36 +32,4 @@ func Record(a action.Action, begun time.Time, took time.Duration, err error) Act
 		r.Error = err.Error()
 	}
 	return r
-}
-
-// HistorySize is the number of actions that a History keeps.
-const HistorySize = 300
-
-// History holds the last actions of a daemon. It is not safe for concurrent use.
-type History struct {
-	actions []Action // oldest first
-}
-
-// Add adds an action. It keeps repeated failures as one action with a count. It omits messages to
-// jobs: the job shows them, and they would soon fill the history.
-func (h *History) Add(a Action) {
-	if a.Kind == (action.CommentJob{}).About().Kind && a.Error == "" {
-		return
-	}
-	same := func(old Action) bool { return a.Error != "" && old.What == a.What && old.Error == a.Error }
-	if i := slices.IndexFunc(h.actions, same); i >= 0 {
-		a.Times += h.actions[i].Times
-		h.actions = slices.Delete(h.actions, i, i+1)
-	}
-	h.actions = append(h.actions, a)
-	if len(h.actions) > HistorySize {
-		h.actions = slices.Delete(h.actions, 0, len(h.actions)-HistorySize)
-	}
-}
-
-// Last returns the actions, newest first.
-func (h *History) Last() []Action {
-	last := append([]Action{}, h.actions...)
-	slices.Reverse(last)
-	return last
 }

@@ -37,12 +37,12 @@ func (v View) Select(f Filter) (View, error) {
 	if f.User != "" && v.hidesUsers() {
 		return View{}, errors.New("--me and --user do not work here, because Slurm hides the users of jobs (PrivateData)")
 	}
-	return v.Only(f), nil
+	return v.only(f), nil
 }
 
-// Only returns the part of the view that matches the filter. It keeps all problems and actions, and
+// only returns the part of the view that matches the filter. It keeps all problems and actions, and
 // all jobs of a nodeset's partitions.
-func (v View) Only(f Filter) View {
+func (v View) only(f Filter) View {
 	if f == (Filter{}) {
 		return v
 	}

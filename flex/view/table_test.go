@@ -168,7 +168,7 @@ func TestFilterShowsOnlyMatches(t *testing.T) {
 		{Filter{User: "nobody"}, nil, "a3 g2 st", "europe-west4 us-central1", 0},
 	} {
 		t.Run(fmt.Sprint(c.filter), func(t *testing.T) {
-			v := all.Only(c.filter)
+			v := all.only(c.filter)
 			var jobs []uint32
 			for _, r := range sorted(slices.Concat(v.Rows, v.Pending())) {
 				jobs = append(jobs, r.Jobs...)

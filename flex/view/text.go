@@ -44,18 +44,6 @@ func clipStart(text string, width int) string {
 	return "…" + rest
 }
 
-// nameWidth is the maximum number of characters shown of a name that a user chose.
-const nameWidth = 64
-
-// Name returns a name that a user chose, such as an account's, for printing: printable, clipped,
-// and (none) if it is empty.
-func Name(name string) string {
-	if name == "" {
-		return "(none)"
-	}
-	return Clip(Printable(name), nameWidth)
-}
-
 // Printable replaces characters that a terminal would take for a command, because messages come
 // from foreign sources.
 func Printable(text string) string {

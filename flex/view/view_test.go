@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -299,39 +298,6 @@ func TestJobsOnASharedNodeAreSortedByPriority(t *testing.T) {
 	assert.Equal(t, []string{"grace", "ada"}, row.Users)
 }
 
-func TestRepeatedFailuresAreOneCountedAction(t *testing.T) {
-	var h History
-	remove := action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "g"}}, Why: "it is empty"}
-	for i := range 3 {
-		h.Add(Record(remove, noon.Add(time.Duration(i)*time.Minute), time.Second, errors.New("503")))
-	}
-	h.Add(Record(remove, noon.Add(3*time.Minute), time.Second, nil))
-	last := h.Last()
-	require.Len(t, last, 2)
-	assert.Equal(t, Action{At: noon.Add(3 * time.Minute), Took: Seconds(time.Second), Kind: "delete_group", What: "delete group g", Why: "it is empty", Group: "g", Times: 1}, last[0])
-	assert.Equal(t, 3, last[1].Times)
-	assert.Equal(t, noon.Add(2*time.Minute), last[1].At)
-}
-
-func TestHistoryKeepsMessagesToJobsOnlyIfTheyFail(t *testing.T) {
-	var h History
-	h.Add(Record(action.CommentJob{OfJob: action.OfJob{Job: 7}}, noon, time.Second, nil))
-	assert.Empty(t, h.Last())
-	h.Add(Record(action.CommentJob{OfJob: action.OfJob{Job: 7}}, noon, time.Second, errors.New("Invalid job id specified")))
-	assert.Equal(t, "Invalid job id specified", h.Last()[0].Error)
-}
-
-func TestHistoryForgetsTheOldestActions(t *testing.T) {
-	var h History
-	for i := range HistorySize + 7 {
-		h.Add(Record(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Name: fmt.Sprint(i)}}}, noon, 0, nil))
-	}
-	last := h.Last()
-	assert.Len(t, last, HistorySize)
-	assert.Equal(t, "306", last[0].Group)
-	assert.Equal(t, "7", last[HistorySize-1].Group)
-}
-
 func TestRecordNamesTheSubjectOfAnAction(t *testing.T) {
 	a := Record(action.ReturnNodes{OfJob: action.OfJob{Job: 7}, Nodes: []string{"n-0", "n-1"}}, noon, 0, nil)
 	assert.Equal(t, uint32(7), a.Job)
@@ -510,7 +476,7 @@ func TestFilterKeepsTheUsersSharedGroup(t *testing.T) {
 	r := request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour)
 	s.Group("alpha-a3-usr-KEY", mig.Stamp{NodeSet: "a3", User: mig.Sharers(0, "ada").User}, r)
 	v := s.view()
-	part := v.Only(Filter{User: "ada"})
+	part := v.only(Filter{User: "ada"})
 	for _, row := range part.Rows {
 		if row.Group != "" {
 			require.NotEmpty(t, part.Groups, "row %s names group %s", row.Nodes, row.Group)

@@ -131,7 +131,6 @@ var stories = []struct {
 		request := request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
 		request.Cause, request.Quota = mig.CauseQuota, mig.UsedUp{Metric: "PREEMPTIBLE_NVIDIA_H100_GPUS", Limit: 16, Region: "us-central1"}
 		s.group(812, request)
-		s.done(action.CommentJob{OfJob: action.OfJob{Job: 812}, Text: "waiting 1h", Why: ""}, time.Minute, nil)
 	}, "812"},
 	{"a job that Slurm would not requeue, of a request that is refused", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")

@@ -56,9 +56,9 @@ var noon = scenetest.Noon
 // world is what a pass at noon sees. Initially, every node is powered down.
 type world struct {
 	*scenetest.World
-	did   History
-	pends bool // jobs wait PENDING behind doors, not CONFIGURING
-	dead  bool // no daemon runs
+	did   []Action // newest first
+	pends bool     // jobs wait PENDING behind doors, not CONFIGURING
+	dead  bool     // no daemon runs
 }
 
 func newWorld() *world {
@@ -174,14 +174,14 @@ func (s *world) unread(region string) {
 
 // done records an action from that long before noon.
 func (s *world) done(a action.Action, ago time.Duration, err error) {
-	s.did.Add(Record(a, noon.Add(-ago), 1500*time.Millisecond, err))
+	s.did = append([]Action{Record(a, noon.Add(-ago), 1500*time.Millisecond, err)}, s.did...)
 }
 
 // view returns the daemon's view a minute after noon.
 func (s *world) view() View {
 	v := Of(s.Scene(), plan.Compute(s.Scene()))
 	v.Daemon = &Daemon{LastGoodAt: noon, Interval: Seconds(30 * time.Second)}
-	v.Actions = s.did.Last()
+	v.Actions = append([]Action{}, s.did...)
 	if s.dead {
 		v.Daemon = nil
 	}
@@ -210,9 +210,8 @@ func busy() *world {
 		Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-812"}}, Spec: mig.RequestSpec{Name: "a2", Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour},
 		Why: "job 812 waits for alpha-a3-[0-1]",
 	}, 70*time.Minute, nil)
-	for _, ago := range []time.Duration{2 * time.Minute, time.Minute} {
-		s.done(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-800"}}, Why: "it is empty and no job waits for it"}, ago, errors.New("503 backendError"))
-	}
+	s.done(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-800"}}, Why: "it is empty and no job waits for it"}, time.Minute, errors.New("503 backendError"))
+	s.did[0].Times = 2
 	return s
 }
 

@@ -33,7 +33,7 @@ type Board struct {
 	taken   taken            // when another process last had http_address
 	shows   func() view.View // the view of the last pass; nil before the first pass
 	private bool             // Slurm hides jobs from other users
-	actions view.History
+	actions []view.Action    // newest first
 	begun   time.Time
 	good    time.Time // when a pass last succeeded, here or on another host
 	failed  error     // why the last pass failed
@@ -96,8 +96,8 @@ func (b *Board) Use(cfg *config.Config) {
 	b.cfg = cfg
 }
 
-// Cluster returns the name of the daemon's cluster.
-func (b *Board) Cluster() string {
+// cluster returns the name of the daemon's cluster.
+func (b *Board) cluster() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.cfg.Cluster
@@ -131,7 +131,7 @@ func (b *Board) noteTaken(holder string, from, to time.Time) {
 func (b *Board) Did(a action.Action, begun time.Time, took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.actions.Add(view.Record(a, begun, took, err))
+	b.actions = withAction(b.actions, view.Record(a, begun, took, err))
 }
 
 // Stood records the outcome of the last pass.
@@ -144,8 +144,8 @@ func (b *Board) Stood(err error) {
 	}
 }
 
-// View returns what the daemon shows. Before the first pass it returns an error.
-func (b *Board) View() (view.View, error) {
+// view returns what the daemon shows. Before the first pass it returns an error.
+func (b *Board) view() (view.View, error) {
 	shows, err := b.last()
 	if err != nil {
 		return view.View{}, err
@@ -160,7 +160,7 @@ func (b *Board) View() (view.View, error) {
 	if b.failed != nil {
 		daemon.Error, daemon.ErrorAt = b.failed.Error(), b.tried.UTC().Truncate(time.Second)
 	}
-	v.Daemon, v.Actions = &daemon, b.actions.Last()
+	v.Daemon, v.Actions = &daemon, append([]view.Action{}, b.actions...)
 	if b.problem != "" {
 		v.Problems = append([]string{b.problem}, v.Problems...)
 	}

@@ -90,7 +90,7 @@ func holderOf(address string) string {
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	limited := limit(listener, connections)
 	server := &http.Server{
-		Handler:           s.Handler(),
+		Handler:           s.handler(),
 		ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit,
 		MaxHeaderBytes: headerLimit,
 		ErrorLog:       zap.NewStdLog(zap.NewNop()), // clients' mistakes do not matter
@@ -101,8 +101,8 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	return server.Serve(limited)
 }
 
-// Handler returns the handler of all requests.
-func (s *Server) Handler() http.Handler {
+// handler returns the handler of all requests.
+func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	for path, handler := range s.routes() {
 		mux.Handle(path, handler)
@@ -176,7 +176,7 @@ func hostOf(address string) string {
 
 // view returns what the daemon shows. Before the first pass it answers with an error.
 func (s *Server) view(w http.ResponseWriter) (view.View, bool) {
-	v, err := s.Board.View()
+	v, err := s.Board.view()
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -200,5 +200,5 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = fmt.Fprintf(w, "ok, cluster %s\n", s.Board.Cluster())
+	_, _ = fmt.Fprintf(w, "ok, cluster %s\n", s.Board.cluster())
 }

@@ -18,7 +18,7 @@ func (s *Server) troubleshooting(w http.ResponseWriter, _ *http.Request) {
 	render(w, http.StatusOK, "troubleshooting.html", struct {
 		Cluster, Query string
 		Sections       []section
-	}{Cluster: s.Board.Cluster(), Sections: sectionsOf(docs.Troubleshooting)})
+	}{Cluster: s.Board.cluster(), Sections: sectionsOf(docs.Troubleshooting)})
 }
 
 var (

@@ -11,11 +11,8 @@ const MaxSkew = 5 * time.Minute
 
 // IsOld reports whether the time since then has reached the age. It reports false while our clock
 // is more than MaxSkew ahead of Compute's, because ages would seem longer than they are.
-func (s *Scene) IsOld(since time.Time, age time.Duration) bool { return s.Seen.IsOld(since, age) }
-
-// IsOld reports whether the time since then has reached the age; see Scene.IsOld.
-func (s *Snapshot) IsOld(since time.Time, age time.Duration) bool {
-	return s.Skew <= MaxSkew && s.Now.Sub(since) >= age
+func (s *Scene) IsOld(since time.Time, age time.Duration) bool {
+	return s.Seen.Skew <= MaxSkew && s.Seen.Now.Sub(since) >= age
 }
 
 // Later returns the later of two times.

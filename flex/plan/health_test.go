@@ -42,15 +42,15 @@ func (w waitingPending) all() string {
 	return strings.Join(all, "\n")
 }
 
-func TestNodeDrainedByADeletedMachineIsResumed(t *testing.T) {
-	for _, state := range []string{"IDLE+CLOUD+DRAIN+POWERING_DOWN", "IDLE+CLOUD+DRAIN+POWERED_DOWN"} {
+func TestNodeDrainedByADeletedMachineIsReturned(t *testing.T) {
+	for state, to := range map[string]string{"IDLE+CLOUD+DRAIN+POWERING_DOWN": "resume", "IDLE+CLOUD+DRAIN+POWERED_DOWN": "idle"} {
 		w := newChecked(state, "health: no GPU", "health: no GPU")
-		assert.NotContains(t, w.all(), "resume", "its machine exists: %s", state)
+		assert.NotContains(t, w.all(), "set nodes alpha-a3-1 "+to, "its machine exists: %s", state)
 		w.Snap.Instances, w.Snap.Groups[0].TargetSize = w.Snap.Instances[:1], 1
-		assert.Contains(t, w.all(), "set nodes alpha-a3-1 resume", state)
+		assert.Contains(t, w.all(), "set nodes alpha-a3-1 "+to, state)
 		assert.NotContains(t, w.all(), "DOOR", state)
 		w.bad().Reason = "rack 7"
-		assert.NotContains(t, w.all(), "resume", "an admin drained it: %s", state)
+		assert.NotContains(t, w.all(), "set nodes alpha-a3-1 "+to, "an admin drained it: %s", state)
 	}
 }
 

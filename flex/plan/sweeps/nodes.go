@@ -37,11 +37,16 @@ func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // resumeEmpty makes nodes usable again that are powering down and have lost their machine, because
 // Slurm would wait for SuspendTimeout. It does the same for nodes that ResumeTimeout set DOWN, once
 // their machines and requests are gone, and for nodes that slurmflex set DOWN while Slurm was
-// already powering them down. A health check may drain a node when its machine is already deleted.
+// already powering them down. A health check may drain a node when its machine is already deleted:
+// resume would keep such a node from backfill, if power_down_force has powered it down before.
 func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	var empty, tooLate, lost, drained []string
+	var empty, tooLate, lost, drained, draining []string
 	for _, m := range w.Nodes() {
-		if w.IsDrainedInVain(m) {
+		switch {
+		case !w.IsDrainedInVain(m):
+		case m.State.Has(slurm.PoweringDown):
+			draining = append(draining, m.Name)
+		default:
 			drained = append(drained, m.Name)
 		}
 		if m.Power != scene.Off || m.Taken() || w.Present(m.Name) || w.IsUnread(m) || w.IsAhead(m.Set.Name) {
@@ -65,7 +70,8 @@ func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	s.Actions = []action.Action{
 		action.SetNodes{Nodes: empty, State: "resume", Why: "their machines are gone"},
 		action.SetNodes{Nodes: lost, State: "resume", Why: "they were powered down when their machines were lost"},
-		action.SetNodes{Nodes: drained, State: "resume", Why: "a health check drained them, and their machines are gone"},
+		action.SetNodes{Nodes: draining, State: "resume", Why: "a health check drained them, and their machines are gone"},
+		action.SetNodes{Nodes: drained, State: "idle", Why: "a health check drained them, and their machines are gone"},
 		action.SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"},
 	}
 	return s

@@ -3,20 +3,15 @@
 package e2e
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,7 +79,7 @@ func (p *program) endpoint() (address string) {
 type kubernetes struct {
 	t              *testing.T
 	bin, dir, api  string // folders of the programs and of all files, and the address of the API server
-	certificate    []byte // of the API server, as PEM
+	client         *http.Client
 	apiserver      *program
 	followers      []*program // watch objects of the API server
 	kueue          *program   // one of the followers; nil: without Kueue
@@ -163,23 +158,19 @@ func (k *kubernetes) kubeconfig(token string) string {
 		"}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {token: "+token+"}}]}")
 }
 
-// certify writes a key, and a certificate for 127.0.0.1 that is its own authority.
+// certify writes the key and the certificate of Go's test server, which is for 127.0.0.1 and its own
+// authority.
 func (k *kubernetes) certify() {
 	k.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	k.client = server.Client()
+	k.client.Timeout = 20 * time.Second
+	pair := server.TLS.Certificates[0]
+	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	require.NoError(k.t, err)
-	form := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "127.0.0.1"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)
-	require.NoError(k.t, err)
-	private, err := x509.MarshalECPrivateKey(key)
-	require.NoError(k.t, err)
-	k.certificate = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
-	k.write("cert.pem", string(k.certificate))
-	k.write("key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})))
+	k.write("cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]})))
+	k.write("key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
 }
 
 func freePorts(t *testing.T, n int) (ports []int) {
@@ -195,16 +186,13 @@ func freePorts(t *testing.T, n int) (ports []int) {
 
 // call calls the API server as an admin.
 func (k *kubernetes) call(verb, path, body string) (int, string, error) {
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(k.certificate)
-	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	req, err := http.NewRequest(verb, k.api+path, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
 	req.Header.Set("Authorization", "Bearer admin")
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(req)
+	resp, err := k.client.Do(req)
 	if err != nil {
 		return 0, "", err
 	}

@@ -11,8 +11,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// observeAccounts adds the accounts of pending jobs with a door and of jobs on flex nodes, if an
-// account has a limit. It reads a job's account once, as the history does.
+// observeAccounts adds the accounts of pending jobs that Slurm has planned or that have a door, and of
+// jobs on flex nodes, if an account has a limit. It reads a job's account once, as the history does.
 func (o Observer) observeAccounts(ctx context.Context, snap *scene.Snapshot) {
 	if !slices.ContainsFunc(o.Config.Options.Limits, func(l config.Limit) bool { return l.Account != "" }) {
 		return
@@ -22,7 +22,7 @@ func (o Observer) observeAccounts(ctx context.Context, snap *scene.Snapshot) {
 	for _, j := range snap.Jobs {
 		_, _, read := o.Memory.Accounts.Get(j.ID)
 		isOurs := func(name string) bool { return o.Config.FlexSetOf(name) != nil }
-		if !read && (j.State.Waits() && doors[j.Address()] || j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, isOurs)) {
+		if !read && (j.State.Waits() && (doors[j.Address()] || len(j.Planned) > 0) || j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, isOurs)) {
 			unknown = append(unknown, j.ID)
 		}
 	}

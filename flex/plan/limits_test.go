@@ -10,10 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -313,4 +315,53 @@ func TestLimitsHoldForAllDoors(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Slurm knows no limit on GPU hours, so it plans the jobs that one holds back, and others behind them.
+// Each node of a job takes 8 GPU hours: 8 GPUs for 50 minutes, and job_duration_margin.
+func TestNodesOfJobsThatWaitForALimitAreGivenToOthers(t *testing.T) {
+	newOver := func() limitedPending {
+		w := newLimitedPending()
+		for i, account := range []string{"ml", "chem"} {
+			j := w.waits(8-2*i, slurm.Charge{Account: account, QOS: "normal"})
+			j.Limit = slurm.Limit{Kind: slurm.LimitSet, Duration: 50 * time.Minute}
+			j.Planned, j.Start = scenetest.Names("alpha-a3-[0-7]")[2*i:], noon.Add(time.Duration(23+i)*time.Hour)
+		}
+		w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
+		w.Snap.Accounts = map[uint32]string{1: "ml", 2: "chem"}
+		w.Config.Options.Limits = []config.Limit{{Name: "ml", Account: "ml", GPUHours: 60}}
+		w.Snap.Spent = scene.Spent{Of: []scene.Spending{{From: noon, To: noon.AddDate(0, 1, 0)}}, Hours: map[string]scene.Amount{"a3": {GPU: 8 * 3600}}}
+		return w
+	}
+	const why = "waiting for the limit of account ml: 0 of 60 GPU hours of November are used or reserved; this job would take up to 64"
+	w := newOver()
+	doors, held := w.doors()
+	assert.Equal(t, []uint32{2}, doors)
+	assert.Equal(t, map[uint32]string{1: why}, held)
+	assert.Contains(t, w.all(), `set AdminComment of job 1: "flex-start: `+why+`"`)
+	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-5] from ")
+
+	w.Config.Options.Limits[0].GPUHours = 64
+	doors, held = w.doors()
+	assert.Equal(t, []uint32{1}, doors, "a raised limit counts in the next pass")
+	assert.Empty(t, held)
+
+	w = newOver()
+	w.Snap.Jobs[0].Planned, w.Snap.Jobs[0].Start = nil, time.Time{}
+	_, held = w.doors()
+	assert.Equal(t, map[uint32]string{1: why}, held, "Slurm has planned others on its nodes")
+
+	w = newOver()
+	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3", Job: 1}, mig.Request{Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-7]"), Duration: time.Hour, Created: noon})
+	doors, _ = w.doors()
+	assert.Equal(t, []uint32{1}, doors, "a job with a live request keeps it")
+
+	w = newOver()
+	door := memo.DoorReservation("alpha", "1", noon.Add(-time.Minute))
+	w.Snap.Jobs[0].NodeCount, w.Snap.Jobs[0].Reservation = 7, door
+	w.reserve(door, 14*time.Minute, "alpha-a3-[0-6]", "PURGE_COMP=00:05:00")
+	w.Snap.Accounts[2], w.Snap.Jobs[1].NodeCount, w.Snap.Jobs[1].Planned, w.Snap.Jobs[1].Start = "ml", 1, nil, time.Time{}
+	doors, held = w.doors()
+	assert.Empty(t, doors)
+	assert.Contains(t, held[2], "56 of 60 GPU hours of November are used or reserved", "by a door that has no request yet")
 }

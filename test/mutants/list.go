@@ -723,15 +723,15 @@ var mutants = []mutant{
 	},
 	{
 		"a limit does not count what live requests may take", "flex/plan/demand/budgets.go",
-		"append(usesOfMachines(w.Recalled()), usesOfRequests(w)...)", "usesOfMachines(w.Recalled())", planner,
+		"append(usesOfMachines(s.Recalled()), usesOfNodes(s, asked)...)", "usesOfMachines(s.Recalled())", planner,
 	},
 	{
 		"a limit does not count what machines may still take", "flex/plan/demand/budgets.go",
-		"append(usesOfMachines(w.Recalled()), usesOfRequests(w)...)", "usesOfRequests(w)", planner,
+		"append(usesOfMachines(s.Recalled()), usesOfNodes(s, asked)...)", "usesOfNodes(s, asked)", planner,
 	},
 	{
 		"a limit forgets the machines of an unread region", "flex/plan/demand/budgets.go",
-		"usesOfMachines(w.Recalled())", "usesOfMachines(w.Scene)", planner,
+		"usesOfMachines(s.Recalled())", "usesOfMachines(s)", planner,
 	},
 	{
 		"a limit does not count the requests of the same pass", "flex/plan/rules/turn.go",
@@ -740,6 +740,19 @@ var mutants = []mutant{
 	{
 		"a request that just reaches a limit waits", "flex/plan/demand/budgets.go",
 		"then.Whole > then.Most+rounding", "then.Whole >= then.Most", planner,
+	},
+	{
+		"a job that a limit holds back keeps its nodes from others", "flex/plan/demand/handout.go",
+		"			h.spares = true\n", "", planner,
+	},
+	{
+		"a limit forgets the doors that have no request yet", "flex/plan/demand/budgets.go",
+		"m.Door != nil && m.Door.Taker != nil", "false", planner,
+	},
+	{
+		"the account of a job is read once it has a door", "flex/observe/accounts.go",
+		" || len(j.Planned) > 0", "",
+		[]string{"flex/observe"},
 	},
 	{
 		"a limit of another account holds a job back", "flex/plan/demand/budgets.go",

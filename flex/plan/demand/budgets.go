@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -122,19 +123,18 @@ func lasting(j *slurm.Job, flex *config.Flex) time.Duration {
 // because it then holds back no job. A job that waits in several partitions counts in each.
 type Budgets []LimitUse
 
-// budgetsOf counts what machines and live requests may take; in unread regions, as last known.
-func budgetsOf(w *Wanted) (all Budgets) {
-	spent := w.Seen.Spent
+// budgetsOf counts what machines and live requests may take; in unread regions, as last known. asked
+// returns the lease of a node that counts without a live request.
+func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all Budgets) {
+	spent := s.Seen.Spent
 	if len(spent.Of) == 0 {
 		return nil
 	}
-	uses := append(usesOfMachines(w.Recalled()), usesOfRequests(w)...)
 	for i, of := range spent.Of {
-		u := LimitUse{w.Config.Options.Limits[i], of, spent.Currency, of.Used}
-		for _, more := range uses {
-			u = u.with(w.Scene, more)
-		}
-		all = append(all, u)
+		all = append(all, LimitUse{s.Config.Options.Limits[i], of, spent.Currency, of.Used})
+	}
+	for _, more := range append(usesOfMachines(s.Recalled()), usesOfNodes(s, asked)...) {
+		all.take(s, more)
 	}
 	return all
 }
@@ -179,22 +179,36 @@ func servesUntil(s *scene.Scene, in scene.Machine, jobs []*slurm.Job) (until tim
 	return until
 }
 
-// usesOfRequests returns what the nodes without a machine may take that requests name or that are being
-// requested.
-func usesOfRequests(w *Wanted) (all []use) {
-	for _, m := range w.Nodes() {
-		c, live := w.ClaimOf(m), w.Recalled().RequestsOf(m.Name)
-		switch {
-		case w.HasMachine(m.Name):
-		case len(live) > 0 && c == nil:
-			all = append(all, use{set: m.Set, job: w.Job(live[0].Group.Stamp.Job), count: 1, lease: live[0].Request.Duration})
-		case len(live) > 0:
-			all = append(all, use{set: m.Set, job: c.Job, count: 1, lease: live[0].Request.Duration})
-		case c != nil && !slices.Contains(c.Missing, m.Name):
-			all = append(all, use{set: m.Set, job: c.Job, count: 1, lease: c.Lease})
+// usesOfNodes returns what the nodes without a machine may take that live requests name or that count as
+// asked for.
+func usesOfNodes(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all []use) {
+	for _, m := range s.Nodes() {
+		job, live := m.Owner(), s.Recalled().RequestsOf(m.Name)
+		lease, counts := asked(m)
+		if len(live) > 0 {
+			job, lease, counts = cmp.Or(job, s.Job(live[0].Group.Stamp.Job)), live[0].Request.Duration, true
+		}
+		if counts && !s.HasMachine(m.Name) {
+			all = append(all, use{set: m.Set, job: job, count: 1, lease: lease})
 		}
 	}
 	return all
+}
+
+// isAsked returns the lease of a node for which a request is being made.
+func (w *Wanted) isAsked(m *scene.Node) (lease time.Duration, counts bool) {
+	if c := w.ClaimOf(m); c != nil && !slices.Contains(c.Missing, m.Name) {
+		return c.Lease, true
+	}
+	return 0, false
+}
+
+// isReserved returns the lease of a node that a pending job has a door over.
+func isReserved(m *scene.Node) (lease time.Duration, counts bool) {
+	if m.Door != nil && m.Door.Taker != nil {
+		return scene.Lease(m.Set.Flex, []*slurm.Job{m.Door.Taker}), true
+	}
+	return 0, false
 }
 
 // request returns what a request for the claim may take.
@@ -207,22 +221,26 @@ func request(c *Claim) use {
 }
 
 // Take counts a request for the claim.
-func (all Budgets) Take(s *scene.Scene, c *Claim) {
+func (all Budgets) Take(s *scene.Scene, c *Claim) { all.take(s, request(c)) }
+
+func (all Budgets) take(s *scene.Scene, more use) {
 	for i := range all {
-		all[i] = all[i].with(s, request(c))
+		all[i] = all[i].with(s, more)
 	}
 }
 
 // Obstacle returns the limit that a request for the claim would pass; empty if there is none.
-func (all Budgets) Obstacle(s *scene.Scene, c *Claim) string {
+func (all Budgets) Obstacle(s *scene.Scene, c *Claim) string { return all.obstacle(s, request(c)) }
+
+func (all Budgets) obstacle(s *scene.Scene, more use) string {
 	what := "this job"
-	if c.Job == nil {
+	if more.job == nil {
 		what = "this node"
 	}
 	for _, u := range all {
 		now := u.Measures()
-		for i, then := range u.with(s, request(c)).Measures() {
-			if u.covers(s, c.Job) && then.Whole > then.Most+rounding {
+		for i, then := range u.with(s, more).Measures() {
+			if u.covers(s, more.job) && then.Whole > then.Most+rounding {
 				return fmt.Sprintf("%sfor the limit of %s: %s of %.0f %s of %s are used or reserved; %s would take up to %s", memo.Waiting, u.Holder(),
 					now[i].text(now[i].Whole), then.Most, then.Unit, u.PeriodName(u.Per), what, then.text(then.Whole-now[i].Whole))
 			}

@@ -47,7 +47,7 @@ func Match(s *scene.Scene) *Wanted {
 	for _, c := range w.Claims {
 		c.Missing, c.First = w.missing(c)
 	}
-	w.Budgets = budgetsOf(w)
+	w.Budgets = budgetsOf(s, w.isAsked)
 	return w
 }
 

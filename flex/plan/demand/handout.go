@@ -31,9 +31,10 @@ type handout struct {
 	kept   map[*scene.Node]bool
 	limits *limits
 
-	free  map[*config.NodeSet][]string   // cold nodes that Slurm has planned for no job, lowest first
-	taken []string                       // the nodes of the wants
-	short map[*config.NodeSet]*slurm.Job // the most important job that its nodeset has too few free nodes for
+	free   map[*config.NodeSet][]string   // cold nodes that Slurm has planned for no job that may get them, lowest first
+	spares bool                           // Slurm has planned jobs that a limit holds back, and others behind them
+	taken  []string                       // the nodes of the wants
+	short  map[*config.NodeSet]*slurm.Job // the most important job that its nodeset has too few free nodes for
 }
 
 // handOut gives each pending job that Slurm has planned a door over the planned nodes, the most
@@ -51,8 +52,15 @@ func handOut(s *scene.Scene) *handout {
 	h.limits, h.Held = limitsOf(s), h.lateWaits()
 	planned := map[string]bool{}
 	for _, j := range h.jobs {
+		if !j.State.Waits() || h.isLater(j) || len(j.Planned) == 0 {
+			continue
+		}
+		if set := s.Config.FlexSetOf(j.Planned[0]); set != nil && (j.IsTasks() || len(s.DoorsOf(j.ID)) == 0) && h.limits.obstacle(j, set) != "" {
+			h.spares = true
+			continue
+		}
 		for _, name := range j.Planned {
-			planned[name] = planned[name] || j.State.Waits() && !h.isLater(j)
+			planned[name] = true
 		}
 	}
 	for _, m := range s.Nodes() {

@@ -29,25 +29,41 @@ func (c ceiling) key() string {
 }
 
 // limits tracks the use of Slurm's limits: what Slurm counts, plus what jobs use that have a door
-// or get one in this pass. Limits that could not be read do not hold back any job.
+// or get one in this pass. budgets are the limits on GPU hours and money, with the same jobs. Limits that
+// could not be read do not hold back any job.
 type limits struct {
 	*scene.Scene
-	taken map[*slurm.Allowance]int64
+	taken   map[*slurm.Allowance]int64
+	budgets Budgets
 }
 
 // limitsOf returns the limits, including the use by jobs that have a door.
 func limitsOf(s *scene.Scene) *limits {
-	l := &limits{s, map[*slurm.Allowance]int64{}}
+	l := &limits{Scene: s, taken: map[*slurm.Allowance]int64{}}
 	for _, d := range s.Doors() {
 		if d.Job != nil && d.Job.State.Waits() && d.Place == 0 && !d.Changed && len(d.Nodes) > 0 {
-			l.take(d.Job, s.Config.FlexSetOf(d.Nodes[0]), len(d.Nodes))
+			l.count(d.Job, s.Config.FlexSetOf(d.Nodes[0]), len(d.Nodes), 1)
 		}
 	}
+	l.budgets = budgetsOf(s, isReserved)
 	return l
 }
 
 // take counts a job on a number of nodes of the nodeset.
-func (l *limits) take(j *slurm.Job, set *config.NodeSet, nodes int) { l.count(j, set, nodes, 1) }
+func (l *limits) take(j *slurm.Job, set *config.NodeSet, nodes int) {
+	l.count(j, set, nodes, 1)
+	l.budgets.take(l.Scene, l.spending(j, set, nodes))
+}
+
+// spending returns what a request for the job may take in the nodeset.
+func (l *limits) spending(j *slurm.Job, set *config.NodeSet, nodes int) use {
+	if there, _ := partitionsWith(l.Scene, j, set); len(there) > 0 {
+		taker := *j
+		taker.Partition = there[0].Name
+		j = &taker
+	}
+	return use{set: set, job: j, count: float64(nodes), lease: scene.Lease(set.Flex, []*slurm.Job{j})}
+}
 
 // count adds what a job takes on a number of nodes of the nodeset, that many times.
 func (l *limits) count(j *slurm.Job, set *config.NodeSet, nodes int, times int64) {
@@ -89,7 +105,16 @@ func (l *limits) obstacle(j *slurm.Job, set *config.NodeSet) string {
 			return l.text(c, needs)
 		}
 	}
-	return ""
+	return l.overBudget(j, set)
+}
+
+// overBudget returns the limit on GPU hours or money that a request for the job would pass; empty if there
+// is none.
+func (l *limits) overBudget(j *slurm.Job, set *config.NodeSet) string {
+	if l.budgets == nil {
+		return ""
+	}
+	return l.budgets.obstacle(l.Scene, l.spending(j, set, j.NodeCount))
 }
 
 // exceeds reports whether the job needs more than the ceiling leaves.

@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -148,6 +149,9 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 		return true
 	}
 	p, why := h.planOf(j)
+	if p.set == nil && why != "" && h.spares {
+		p = h.elsewhere(j, p)
+	}
 	if p.set == nil {
 		if isFirst {
 			h.leaveUnplanned(j, why)
@@ -328,8 +332,8 @@ func (h *handout) leaveUnplanned(j *slurm.Job, why string) {
 	if d := h.changedDoor(j.Address()); d != nil {
 		why = fmt.Sprintf("what it requests was changed, and Slurm has not planned it since: its request is kept until %s", d.Start.UTC().Format(time.RFC3339))
 	}
-	if why == "" && (LacksNodes(*j) || mayBeLimited(*j)) {
-		why = h.limits.obstacle(j, places[0])
+	if LacksNodes(*j) || mayBeLimited(*j) {
+		why = cmp.Or(h.limits.obstacle(j, places[0]), why)
 	}
 	h.holdBack(j, places[0], why)
 	h.keepFor(j)

@@ -15,7 +15,7 @@ const closedPartition = "its partition starts no jobs now (State=DOWN or INACTIV
 // holdBack records why a job gets no door in the nodeset, once.
 func (h *handout) holdBack(j *slurm.Job, set *config.NodeSet, why string) {
 	if why != "" && !h.isHeld(j) {
-		h.Held = append(h.Held, Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why, Barred: h.limits.obstacle(j, set) == why})
+		h.Held = append(h.Held, Wait{Job: j.ID, NodeSet: set.Name, Region: set.Region, Stage: Waiting, Obstacle: why, Barred: h.limits.obstacle(j, set) == why, Hidden: h.limits.overBudget(j, set) == why})
 	}
 }
 

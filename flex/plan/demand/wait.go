@@ -29,6 +29,7 @@ type Wait struct {
 	// request.
 	Obstacle string
 	Barred   bool          // the job lacks more than nodes, so slurmflex requests none for it
+	Hidden   bool          // Slurm does not show the obstacle, so the AdminComment of a job of Plan.Held does
 	Frees    time.Time     // when the first job that has nodes which this one lacks ends at the latest; zero: unknown
 	Failed   int           // consecutive failed attempts, if they are the obstacle
 	Next     time.Time     // after a failed attempt: when the next one will be made

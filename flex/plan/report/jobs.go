@@ -227,6 +227,11 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 			}
 		}
 	}
+	for _, held := range w.Handed.Held {
+		if held.Hidden {
+			waits[held.Job] = []string{held.Obstacle}
+		}
+	}
 	texts := map[uint32]string{}
 	for id, some := range waits {
 		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")

@@ -2,7 +2,8 @@ package rules
 
 import "slurmflex/flex/plan/demand"
 
-// overLimit: the request would pass a limit on GPU hours or money.
+// overLimit: the request would pass a limit on GPU hours or money. A pending job gets no door then, so
+// this holds back other jobs and nodes, and doors from before the limit was lowered.
 func overLimit(w *demand.Wanted, c *demand.Claim) Verdict {
 	if why := w.Budgets.Obstacle(w.Scene, c); why != "" {
 		return Verdict{Do: Waits, Why: why}

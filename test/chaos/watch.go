@@ -208,11 +208,12 @@ func (w *watch) queued(is func(*life) bool) *life {
 }
 
 // runner returns the job that has run on a node for a moment, or nil. The moment excuses an
-// unavoidable race: Slurm may start a job between a pass's observation and its command.
+// unavoidable race: Slurm may start a job between a pass's observation and its command. It also returns
+// nil for a job that has lost its nodes within the second since the last look.
 func (w *watch) runner(node string) *life {
 	const moment = 5 * time.Second
 	return w.queued(func(l *life) bool {
-		return !l.runs.IsZero() && time.Since(l.runs) >= moment && slices.Contains(l.Nodes, node)
+		return !l.runs.IsZero() && time.Since(l.runs) >= moment && slices.Contains(l.Nodes, node) && w.slurm.JobState(l.ID).HoldsNodes()
 	})
 }
 

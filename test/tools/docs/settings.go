@@ -26,7 +26,7 @@ var settings = map[string]setting{
 	"docs/dev/design.md":      {repository: true, bare: true},
 	"docs/user-guide.md":      {user: nobody, lab: withShare},
 	"docs/recipes.md":         {user: nobody, lab: withShare},
-	"docs/install.md":         {lab: lab.Options{User: "slurm"}},
+	"docs/install.md":         {lab: lab.Options{User: "slurm", NodeSets: []lab.NodeSet{{Name: "small", Machine: "g2-standard-4"}}}},
 	"docs/migrate.md":         {leftover: "alpha-a3-job-7-1a2b3c4d", lab: lab.Options{User: "slurm"}},
 	"docs/operate.md":         {lab: withDaemon},
 	"docs/concepts.md":        {lab: withDaemon},

@@ -54,6 +54,16 @@ func TestNodeDrainedByADeletedMachineIsReturned(t *testing.T) {
 	}
 }
 
+// Slurm sets the node DOWN and appends its own words.
+func TestDrainedNodeThatLosesItsMachineIsPoweredDown(t *testing.T) {
+	for why, recovers := range map[string]bool{"health: no GPU : Not responding": true, "rack 7 : Not responding": false} {
+		w := newChecked("DOWN+CLOUD+DRAIN+NOT_RESPONDING", why, "")
+		w.Snap.Instances, w.Snap.Groups[0].TargetSize = w.Snap.Instances[:1], 1
+		w.Snap.Jobs, w.Snap.Reservations = nil, nil
+		assert.Equal(t, recovers, strings.Contains(w.all(), "set nodes alpha-a3-1 power_down_force"), why)
+	}
+}
+
 const drained = "IDLE+CLOUD+DRAIN+RESERVED"
 
 func TestMachineThatFailsItsCheckIsReplacedBehindTheDoor(t *testing.T) {

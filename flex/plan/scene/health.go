@@ -39,6 +39,12 @@ func (s *Scene) check(m *Node) (result string, checked bool) {
 	return result, ok || m.Reason == "" && s.HasMachine(m.Name)
 }
 
+// IsDrainedByCheck reports whether a health check has drained the node. It may be DOWN since.
+func (m *Node) IsDrainedByCheck() bool {
+	_, checked := memo.CheckResult(cmp.Or(m.Reason, m.Comment))
+	return checked && m.Set.Flex.HealthCheck > 0 && m.State.Has(slurm.Drain)
+}
+
 // IsChecked reports whether the node is out of service only until its machine passes its health check
 // or is replaced. Slurm 22.05 may clear the Reason of a node that it powers down, so that any power-down
 // counts.

@@ -70,7 +70,8 @@ func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) str
 // Slurm. recoverVanished leaves a node with a job to Slurm until the job has left the node.
 func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for _, m := range w.Nodes() {
-		if m.Power != scene.On || w.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+		out := m.State.Has(slurm.Drain) && !m.IsDrainedByCheck() || m.State.Has(slurm.Fail) // by an admin
+		if m.Power != scene.On || w.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || out {
 			continue
 		}
 		end, ended := w.EndOf(m.Name)

@@ -176,9 +176,9 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 	}
 }
 
-// longest is the maximum time without a pass while slurmctld answers and a daemon runs. It
-// covers the longest interval plus the observation of a cloud that does not answer.
-const longest = 10 * time.Minute
+// longest is the maximum time without a pass while slurmctld answers and a daemon runs. It covers the
+// longest wait after a failure, and then the observation of a cloud that does not answer.
+const longest = 12 * time.Minute
 
 // passed records the time of a pass.
 func (c *check) passed() {

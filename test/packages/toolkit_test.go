@@ -135,6 +135,7 @@ func TestToolkitModuleConfiguresTheCluster(t *testing.T) {
 	assert.Contains(t, calls, "gcloud storage cp gs://b/slurmflex_1.0.0-1_amd64.deb ")
 	assert.Regexp(t, `apt-get install -y .*/slurmflex_1.0.0-1_amd64.deb\n`, calls)
 	assert.Regexp(t, `(?s)enable --now slurmflex-config.path\n.*start slurmflex-config.service\n.*enable --now slurmflex.service\n$`, calls)
+	assert.Equal(t, config.Configuring, cfg.Options.Waiting, "slurmsync deletes the machines of PENDING jobs")
 	assert.Equal(t, config.Delegate{
 		ResumeProgram: "/slurm/scripts/resume_wrapper.sh", SuspendProgram: "/slurm/scripts/suspend_wrapper.sh",
 	}, cfg.Options.Delegate)

@@ -7,6 +7,8 @@ locals {
   settings = join("\n", ["---", yamlencode(merge(
     {
       slurmflex = merge({
+        # slurmsync deletes running machines of powered-down nodes, as those of PENDING jobs are, after 90 s.
+        waiting = "configuring"
         # For nodesets with neither dws_flex nor capacity.
         delegate = {
           resume_program  = "/slurm/scripts/resume_wrapper.sh"

@@ -19,7 +19,7 @@ func TestCheckAcceptsACorrectSlurmAndCompute(t *testing.T) {
 			if version == "25.05.8" {
 				advice = "slurm.conf: SLURM_VERSION: advice: Slurm 25.05.8 has the vulnerabilities of September 2026 (CVE-2026-65107 to 65168); upgrade it to 25.05.9 or later\n"
 			}
-			report := w.report(t)
+			report := w.report()
 			require.NoError(t, report.Err())
 			assert.Equal(t, advice+"config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start; Slurm and Compute match\n", w.within(report.String()))
 		})
@@ -30,7 +30,7 @@ func TestCheckAcceptsACorrectSlurmAndCompute(t *testing.T) {
 // the last line.
 type mistake struct {
 	version string // of Slurm; default: 24.11.5
-	plant   func(*testing.T, *site)
+	plant   func(*site)
 	fault   string
 	advice  string
 }
@@ -38,8 +38,8 @@ type mistake struct {
 func (m mistake) check(t *testing.T) {
 	t.Helper()
 	w := liveSite(t, cmp.Or(m.version, "24.11.5"))
-	m.plant(t, w)
-	report := w.report(t)
+	m.plant(w)
+	report := w.report()
 	assert.Equal(t, m.fault == "", report.Valid)
 	fault, advice := "", ""
 	if err := report.Err(); err != nil {
@@ -55,20 +55,20 @@ func (m mistake) check(t *testing.T) {
 }
 
 func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
-	set := func(key, old, value string) func(*testing.T, *site) {
-		return func(t *testing.T, w *site) { w.set(t, key, old, value) }
+	set := func(key, old, value string) func(*site) {
+		return func(w *site) { w.set(key, old, value) }
 	}
-	checked := func(program, states string) func(*testing.T, *site) {
-		return func(t *testing.T, w *site) {
-			w.configure(t, "use_job_duration: true", "use_job_duration: true, health_check: 120")
-			w.set(t, "HealthCheckProgram", "(null)", program)
-			w.set(t, "HealthCheckNodeState", "ANY", states)
+	checked := func(program, states string) func(*site) {
+		return func(w *site) {
+			w.configure("use_job_duration: true", "use_job_duration: true, health_check: 120")
+			w.set("HealthCheckProgram", "(null)", program)
+			w.set("HealthCheckNodeState", "ANY", states)
 		}
 	}
-	limited := func(account, enforced string) func(*testing.T, *site) {
-		return func(t *testing.T, w *site) {
-			w.configure(t, "interval: 1h", "interval: 1h\n  limits: {bio: {account: "+account+", gpu_hours: 1}}")
-			w.change(t, "config.txt", "AccountingStorageEnforce = none", "AccountingStorageEnforce = "+enforced)
+	limited := func(account, enforced string) func(*site) {
+		return func(w *site) {
+			w.configure("interval: 1h", "interval: 1h\n  limits: {bio: {account: "+account+", gpu_hours: 1}}")
+			w.change("config.txt", "AccountingStorageEnforce = none", "AccountingStorageEnforce = "+enforced)
 		}
 	}
 	for name, m := range map[string]mistake{
@@ -77,9 +77,9 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 			fault: "slurm.conf:2: ResumeProgram: is not set; set ResumeProgram=bin/resume",
 		},
 		"the ResumeProgram of slurm-gcp": {
-			plant: func(t *testing.T, w *site) {
-				w.write(t, "bin/resume.py", "#!/usr/bin/env python3\n")
-				w.set(t, "ResumeProgram", "DIR/bin/resume", "DIR/bin/resume.py")
+			plant: func(w *site) {
+				w.write("bin/resume.py", "#!/usr/bin/env python3\n")
+				w.set("ResumeProgram", "DIR/bin/resume", "DIR/bin/resume.py")
 			},
 			fault: "slurm.conf:2: ResumeProgram: bin/resume.py is not slurmflex's; set ResumeProgram=bin/resume",
 		},
@@ -88,18 +88,18 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 			fault: `slurm.conf:2: ResumeProgram: "resume" is not an absolute path; set ResumeProgram=bin/resume`,
 		},
 		"a SuspendProgram that is not executable": {
-			plant: func(t *testing.T, w *site) { require.NoError(t, os.Chmod(w.path("bin/suspend"), 0o644)) },
+			plant: func(w *site) { require.NoError(w.t, os.Chmod(w.path("bin/suspend"), 0o644)) },
 			fault: "slurm.conf:3: SuspendProgram: Slurm cannot call bin/suspend: it is not executable; set SuspendProgram=bin/suspend",
 		},
 		"a SuspendProgram that any user may change": {
-			plant: func(t *testing.T, w *site) { require.NoError(t, os.Chmod(w.path("bin/suspend"), 0o777)) },
+			plant: func(w *site) { require.NoError(w.t, os.Chmod(w.path("bin/suspend"), 0o777)) },
 			fault: "slurm.conf:3: SuspendProgram: Slurm does not call bin/suspend, because other users can write to it (mode 0777); set SuspendProgram=bin/suspend",
 		},
 		"slurmflex itself as program": {
-			plant: func(t *testing.T, w *site) {
-				w.write(t, "bin/slurmflex", "\x7fELF slurmflex")
-				require.NoError(t, os.Chmod(w.path("bin/slurmflex"), 0o755))
-				w.set(t, "SuspendProgram", "DIR/bin/suspend", "DIR/bin/slurmflex")
+			plant: func(w *site) {
+				w.write("bin/slurmflex", "\x7fELF slurmflex")
+				require.NoError(w.t, os.Chmod(w.path("bin/slurmflex"), 0o755))
+				w.set("SuspendProgram", "DIR/bin/suspend", "DIR/bin/slurmflex")
 			},
 			fault: "slurm.conf:3: SuspendProgram: bin/slurmflex is called without a verb; set SuspendProgram=bin/suspend",
 		},
@@ -109,9 +109,9 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 		},
 		"22.05 without PrivateData=cloud, which hides nodes": {
 			version: "22.05.8",
-			plant: func(t *testing.T, w *site) {
-				w.set(t, "PrivateData", "cloud", "jobs")
-				w.write(t, "nodes", "No nodes in the system\n")
+			plant: func(w *site) {
+				w.set("PrivateData", "cloud", "jobs")
+				w.write("nodes", "No nodes in the system\n")
 			},
 			fault: "slurm.conf: PrivateData: lacks cloud; without it Slurm before 23.02 hides powered-down nodes; set PrivateData=jobs,cloud",
 		},
@@ -134,8 +134,8 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 			advice: "config.yaml:17: slurmflex.limits.bio.account: advice: a job's owner may choose any account; set AccountingStorageEnforce=associations in slurm.conf",
 		},
 		"another user than SlurmUser": {
-			plant: func(t *testing.T, w *site) {
-				w.set(t, "SlurmUser", "us("+strconv.Itoa(os.Geteuid())+")", "slurm(64030)")
+			plant: func(w *site) {
+				w.set("SlurmUser", "us("+strconv.Itoa(os.Geteuid())+")", "slurm(64030)")
 			},
 			advice: "slurm.conf: SlurmUser: advice: slurmflex runs as slurm, but this check runs as " + me(t) +
 				", which may have different files and credentials; run it with sudo -u slurm",
@@ -146,14 +146,14 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 }
 
 func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
-	partition := func(old, text string) func(*testing.T, *site) {
-		return func(t *testing.T, w *site) { w.change(t, "partitions.txt", old, text) }
+	partition := func(old, text string) func(*site) {
+		return func(w *site) { w.change("partitions.txt", old, text) }
 	}
-	keepIdle := func(seconds, old, text string) func(*testing.T, *site) {
-		return func(t *testing.T, w *site) {
-			w.configure(t, "use_job_duration: true, job_duration_margin: 600", "keep_idle: "+seconds)
+	keepIdle := func(seconds, old, text string) func(*site) {
+		return func(w *site) {
+			w.configure("use_job_duration: true, job_duration_margin: 600", "keep_idle: "+seconds)
 			if old != "" {
-				w.change(t, "partitions.txt", old, text)
+				w.change("partitions.txt", old, text)
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 			fault:   "slurm.conf:10: PartitionName=train: shares its nodes between jobs, but enable_job_exclusive is set; add Exclusive=NODE",
 		},
 		"a partition that does not": {
-			plant: func(t *testing.T, w *site) { w.configure(t, "enable_job_exclusive: true, ", "") },
+			plant: func(w *site) { w.configure("enable_job_exclusive: true, ", "") },
 			fault: "config.yaml:6: partitions.train.enable_job_exclusive: Slurm allocates the nodes of train to one job at a time; set this to true",
 		},
 		"nodes that keep_idle keeps and Slurm does not": {
@@ -177,21 +177,21 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 		},
 		"22.05 that keeps nodes for less than keep_idle": {
 			version: "22.05.8",
-			plant: func(t *testing.T, w *site) {
-				keepIdle("1200", "", "")(t, w)
-				w.change(t, "slurm.conf", "Nodes=alpha-a3-[0-7] ", "Nodes=alpha-a3-[0-7] SuspendTime=600 ")
+			plant: func(w *site) {
+				keepIdle("1200", "", "")(w)
+				w.change("slurm.conf", "Nodes=alpha-a3-[0-7] ", "Nodes=alpha-a3-[0-7] SuspendTime=600 ")
 			},
 			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 600 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
 		},
 		"backfill that plans less far ahead than jobs last": {
-			plant: func(t *testing.T, w *site) {
-				w.set(t, "SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_interval=120")
+			plant: func(w *site) {
+				w.set("SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_interval=120")
 			},
 			advice: "slurm.conf: SchedulerParameters: advice: bf_interval=120: machines for a waiting job are requested once backfill has planned it, up to 00:02:00 after its submission; set bf_interval=30\n" +
 				"slurm.conf:10: PartitionName=train: advice: MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than 23:00:00 start on no idle machine; set SchedulerParameters=bf_window=11520,bf_resolution=600",
 		},
 		"no backfill": {
-			plant:  func(t *testing.T, w *site) { w.set(t, "SchedulerType", "sched/backfill", "sched/builtin") },
+			plant:  func(w *site) { w.set("SchedulerType", "sched/backfill", "sched/builtin") },
 			advice: "slurm.conf: SchedulerType: advice: sched/builtin: jobs wait CONFIGURING and not PENDING, because only sched/backfill plans jobs; set it, or waiting: configuring",
 		},
 		"nodes that stay up while slurmflex is down": {
@@ -203,40 +203,40 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 			fault: "slurm.conf:10: PartitionName=train: its ResumeTimeout: 60 s is shorter than a boot, which may take 00:30:00; set ResumeTimeout=65533",
 		},
 		"nodes that Slurm does not have": {
-			plant: func(t *testing.T, w *site) {
+			plant: func(w *site) {
 				b, err := os.ReadFile(w.path("nodes"))
-				require.NoError(t, err)
-				w.write(t, "nodes", strings.Join(strings.SplitAfter(string(b), "\n")[:6], ""))
+				require.NoError(w.t, err)
+				w.write("nodes", strings.Join(strings.SplitAfter(string(b), "\n")[:6], ""))
 			},
 			fault: "config.yaml:8: nodeset.a3: Slurm does not know alpha-a3-[6-7]; add NodeName=alpha-a3-[6-7] … State=CLOUD to slurm.conf (see slurmflex config slurm-conf)",
 		},
 		"nodes that the nodeset does not have": {
-			plant: func(t *testing.T, w *site) {
-				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6")
+			plant: func(w *site) {
+				w.configure("node_count_dynamic_max: 8", "node_count_dynamic_max: 6")
 			},
 			fault: "config.yaml:10: nodeset.a3.node_count_dynamic_max: Slurm also has alpha-a3-[6-7], but slurmflex never requests machines for them; set this to 8 or remove them from slurm.conf",
 		},
 		"nodes that are not in the cloud": {
-			plant: func(t *testing.T, w *site) { w.nodes(t, "IDLE") },
+			plant: func(w *site) { w.nodes("IDLE") },
 			fault: "slurm.conf:9: NodeName=alpha-a3-[0-7]: Slurm does not power these nodes up and down; add State=CLOUD to their line",
 		},
 		"jobs that may exceed their lease, because they are requeued at its end": {
-			plant: func(t *testing.T, w *site) {
-				w.configure(t, "use_job_duration: true", "use_job_duration: true, on_lease_end: requeue")
-				w.change(t, "partitions.txt", "MaxTime=6-23:50:00", "MaxTime=UNLIMITED")
+			plant: func(w *site) {
+				w.configure("use_job_duration: true", "use_job_duration: true, on_lease_end: requeue")
+				w.change("partitions.txt", "MaxTime=6-23:50:00", "MaxTime=UNLIMITED")
 			},
 		},
 		"static nodes that are suspended when idle": {
-			plant: func(t *testing.T, w *site) {
-				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
+			plant: func(w *site) {
+				w.configure("node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
 			},
 			fault:  "slurm.conf: SuspendExcNodes: lacks the nodes alpha-a3-[0-1], which Slurm would power down when they are idle; set SuspendExcNodes=alpha-a3-[0-1],s[0-1]",
 			advice: "config.yaml:11: nodeset.a3.node_count_static: advice: exclusive partition train powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false",
 		},
 		"but not where their partition is never suspended": {
-			plant: func(t *testing.T, w *site) {
-				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
-				w.set(t, "SuspendExcParts", "(null)", "train")
+			plant: func(w *site) {
+				w.configure("node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
+				w.set("SuspendExcParts", "(null)", "train")
 			},
 			advice: "config.yaml:11: nodeset.a3.node_count_static: advice: exclusive partition train powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false",
 		},

@@ -11,35 +11,35 @@ import (
 )
 
 // template replaces the site's template.
-func (w *site) template(t *testing.T, change func(*compute.InstanceProperties)) {
-	t.Helper()
+func (w *site) template(change func(*compute.InstanceProperties)) {
+	w.t.Helper()
 	spec := fakegce.FlexTemplate("other", "a3-highgpu-8g")
 	change(spec.Properties)
 	_, err := w.compute.AddTemplate("us-central1", spec)
-	require.NoError(t, err)
-	w.configure(t, "instanceTemplates/a3", "instanceTemplates/other")
+	require.NoError(w.t, err)
+	w.configure("instanceTemplates/a3", "instanceTemplates/other")
 }
 
 func TestCheckFindsMistakesInTheCloud(t *testing.T) {
 	const h100 = "PREEMPTIBLE_NVIDIA_H100_GPUS"
-	template := func(change func(*compute.InstanceProperties)) func(*testing.T, *site) {
-		return func(t *testing.T, w *site) { w.template(t, change) }
+	template := func(change func(*compute.InstanceProperties)) func(*site) {
+		return func(w *site) { w.template(change) }
 	}
 	for name, m := range map[string]mistake{
 		"credentials that may list nothing": {
-			plant: func(t *testing.T, w *site) {
-				require.NoError(t, w.compute.AddFault(fakegce.Fault{Method: "*GroupManagers.list", Status: 403, Message: "Required 'compute.instanceGroupManagers.list' permission"}))
+			plant: func(w *site) {
+				require.NoError(w.t, w.compute.AddFault(fakegce.Fault{Method: "*GroupManagers.list", Status: 403, Message: "Required 'compute.instanceGroupManagers.list' permission"}))
 			},
 			fault: "config.yaml:2: project: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission; check the project id and the credentials, which need the role in scripts/toolkit/slurmflex/slurmflex-role.yaml",
 		},
 		"credentials that are not there": {
-			plant: func(t *testing.T, w *site) {
-				w.configure(t, "  compute_endpoint: ", "  credentials_file: DIR/key.json #")
+			plant: func(w *site) {
+				w.configure("  compute_endpoint: ", "  credentials_file: DIR/key.json #")
 			},
 			fault: "config.yaml:17: slurmflex.credentials_file: compute client: credentials: open key.json: no such file or directory; Compute was not queried",
 		},
 		"no such template": {
-			plant: func(t *testing.T, w *site) { w.configure(t, "instanceTemplates/a3", "instanceTemplates/a4") },
+			plant: func(w *site) { w.configure("instanceTemplates/a3", "instanceTemplates/a4") },
 			fault: "config.yaml:11: nodeset.a3.instance_template: read instance template projects/demo/regions/us-central1/instanceTemplates/a4: 404 notFound: The resource 'projects/demo/regions/us-central1/instanceTemplates/a4' was not found; use an existing template that the credentials may read",
 		},
 		"a template of standard machines": {
@@ -56,41 +56,41 @@ func TestCheckFindsMistakesInTheCloud(t *testing.T) {
 				"slurm.conf:9: NodeName=alpha-a3-[0-7]: Gres=gpu:h100:8 is more than the 0 GPUs of n2-standard-2, so Slurm drains the nodes; set no Gres",
 		},
 		"machines that cannot be placed close together": {
-			plant: func(t *testing.T, w *site) {
-				w.configure(t, "    dws_flex:", "    enable_placement: true\n    dws_flex:")
+			plant: func(w *site) {
+				w.configure("    dws_flex:", "    enable_placement: true\n    dws_flex:")
 			},
 			fault: "config.yaml:14: nodeset.a3.enable_placement: a3-highgpu-8g machines cannot be placed that close together; set this to false",
 		},
 		"a region that is not there": {
-			plant: func(t *testing.T, w *site) {
-				w.configure(t, "regions/us-central1/subnetworks", "regions/us-centrel1/subnetworks")
-				w.configure(t, "[us-central1-a, us-central1-b]", "[us-centrel1-a]")
-				w.configure(t, "projects/demo/regions/us-central1/instanceTemplates", "projects/demo/global/instanceTemplates")
+			plant: func(w *site) {
+				w.configure("regions/us-central1/subnetworks", "regions/us-centrel1/subnetworks")
+				w.configure("[us-central1-a, us-central1-b]", "[us-centrel1-a]")
+				w.configure("projects/demo/regions/us-central1/instanceTemplates", "projects/demo/global/instanceTemplates")
 			},
 			fault: "config.yaml:2: project: list groups of us-centrel1: 400 invalid: Invalid value for field 'region': 'us-centrel1'. Unknown region.; check the project id and the credentials, which need the role in scripts/toolkit/slurmflex/slurmflex-role.yaml",
 		},
 		"a zone that is not there": {
-			plant: func(t *testing.T, w *site) { w.configure(t, "us-central1-b]", "us-central1-z]") },
+			plant: func(w *site) { w.configure("us-central1-b]", "us-central1-z]") },
 			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[1]: zone us-central1-z does not exist; use another zone of us-central1",
 		},
 		"a zone that is down": {
-			plant: func(_ *testing.T, w *site) { w.compute.SetZoneUp("us-central1-b", false) },
+			plant: func(w *site) { w.compute.SetZoneUp("us-central1-b", false) },
 			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[1]: zone us-central1-b is DOWN according to Compute; wait, or remove it",
 		},
 		"a zone without such machines": {
-			plant: func(_ *testing.T, w *site) { w.compute.Withdraw("us-central1-a", "a3-highgpu-8g") },
+			plant: func(w *site) { w.compute.Withdraw("us-central1-a", "a3-highgpu-8g") },
 			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[0]: zone us-central1-a has no a3-highgpu-8g; remove it, or use a template with a machine type that the zone has",
 		},
 		"no quota for a single machine": {
-			plant: func(t *testing.T, w *site) { require.NoError(t, w.compute.SetQuota("us-central1", h100, 0)) },
+			plant: func(w *site) { require.NoError(w.t, w.compute.SetQuota("us-central1", h100, 0)) },
 			fault: "config.yaml:10: nodeset.a3.node_count_dynamic_max: quota PREEMPTIBLE_NVIDIA_H100_GPUS of us-central1 is 0, too little for a single a3-highgpu-8g; ask Google for 64",
 		},
 		"more live requests than a project has": {
-			plant:  func(t *testing.T, w *site) { w.configure(t, "  interval: 1h", "  max_active_requests: 200") },
+			plant:  func(w *site) { w.configure("  interval: 1h", "  max_active_requests: 200") },
 			advice: "config.yaml:16: slurmflex.max_active_requests: advice: 200 active requests in us-central1 are more than the default quota of 100, and Compute does not show the project's quota ACTIVE_RESIZE_REQUESTS; look it up in the console",
 		},
 		"a clock that is behind": {
-			plant: func(_ *testing.T, w *site) { w.compute.Advance(10*time.Minute + 500*time.Millisecond) },
+			plant: func(w *site) { w.compute.Advance(10*time.Minute + 500*time.Millisecond) },
 			fault: "config.yaml: clock: this host's clock is 10m0s behind Compute's, which determines when leases end; synchronize it with chrony or ntpd",
 		},
 	} {

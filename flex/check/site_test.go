@@ -22,6 +22,7 @@ import (
 // site is everything that a check reads: the files of a controller, dummies for Slurm's commands, and
 // a fake Compute.
 type site struct {
+	t       *testing.T
 	dir     string
 	compute *fakegce.Server
 }
@@ -53,19 +54,19 @@ slurmflex:
 // Slurm's output is that of a real Slurm of the given version, with our nodes and programs added.
 func liveSite(t *testing.T, version string) *site {
 	t.Helper()
-	w := &site{dir: t.TempDir(), compute: fakegce.New(fakegce.Options{})}
+	w := &site{t: t, dir: t.TempDir(), compute: fakegce.New(fakegce.Options{})}
 	_, err := w.compute.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(w.dir, 0o755)) // whatever the umask is
 	require.NoError(t, os.Mkdir(w.path("bin"), 0o755))
-	w.write(t, "config.yaml", strings.Replace(configText, "ENDPOINT", "http://127.0.0.1:1", 1))
-	w.nodes(t, "IDLE+CLOUD+POWERED_DOWN")
+	w.write("config.yaml", strings.Replace(configText, "ENDPOINT", "http://127.0.0.1:1", 1))
+	w.nodes("IDLE+CLOUD+POWERED_DOWN")
 	for _, program := range []string{"resume", "suspend", "resume-fail"} {
 		b, err := os.ReadFile("../../scripts/" + program)
 		require.NoError(t, err)
-		w.write(t, "bin/"+program, string(b))
+		w.write("bin/"+program, string(b))
 	}
-	w.write(t, "config.txt", strings.NewReplacer(
+	w.write("config.txt", strings.NewReplacer(
 		"/var/lib/slurm-lab/etc/resume.sh", "DIR/bin/resume",
 		"SuspendProgram          = /var/lib/slurm-lab/etc/suspend.sh", "SuspendProgram          = DIR/bin/suspend",
 		"ResumeFailProgram       = /var/lib/slurm-lab/etc/suspend.sh", "ResumeFailProgram       = DIR/bin/resume-fail",
@@ -76,12 +77,12 @@ func liveSite(t *testing.T, version string) *site {
 		"bf_interval=5,sched_interval=5,salloc_wait_nodes", "bf_interval=5,bf_window=11520",
 		"= root(0)", "= us("+strconv.Itoa(os.Geteuid())+")",
 	).Replace(realSlurm(t, version, "config.txt")))
-	w.write(t, "partitions.txt", strings.NewReplacer(
+	w.write("partitions.txt", strings.NewReplacer(
 		"PartitionName=flex ", "PartitionName=train ", "Nodes=f[0-7]", "Nodes=alpha-a3-[0-7]",
 		"MaxTime=UNLIMITED", "MaxTime=6-23:50:00", "DefaultTime=NONE", "DefaultTime=01:00:00", "PowerDownOnIdle=NO", "PowerDownOnIdle=YES",
 	).Replace(realSlurm(t, version, "partitions.txt")))
-	w.write(t, "version.txt", realSlurm(t, version, "version.txt"))
-	w.write(t, "slurm.conf", `ClusterName=alpha
+	w.write("version.txt", realSlurm(t, version, "version.txt"))
+	w.write("slurm.conf", `ClusterName=alpha
 ResumeProgram=DIR/bin/resume
 SuspendProgram=DIR/bin/suspend
 ResumeFailProgram=DIR/bin/resume-fail
@@ -92,9 +93,9 @@ SuspendRate=0
 NodeName=alpha-a3-[0-7] CPUs=2 State=CLOUD
 PartitionName=train Nodes=alpha-a3-[0-7] OverSubscribe=EXCLUSIVE
 `)
-	w.write(t, "accounts", realSlurm(t, "24.11.5", "16-assoc-mgr.txt"))
-	w.write(t, "bin/squeue", "#!/bin/sh\n")
-	w.write(t, "bin/scontrol", `#!/bin/sh
+	w.write("accounts", realSlurm(t, "24.11.5", "16-assoc-mgr.txt"))
+	w.write("bin/squeue", "#!/bin/sh\n")
+	w.write("bin/scontrol", `#!/bin/sh
 case "$*" in
 *assoc,qos) cat DIR/accounts ;;
 *config) cat DIR/config.txt ;;
@@ -117,62 +118,62 @@ func realSlurm(t *testing.T, version, name string) string {
 func (w *site) path(name string) string { return filepath.Join(w.dir, name) }
 
 // write writes a file, executable if it is a script.
-func (w *site) write(t *testing.T, name, text string) {
-	t.Helper()
+func (w *site) write(name, text string) {
+	w.t.Helper()
 	mode := os.FileMode(0o644)
 	if strings.HasPrefix(text, "#!") {
 		mode = 0o755
 	}
-	require.NoError(t, os.WriteFile(w.path(name), []byte(strings.ReplaceAll(text, "DIR", w.dir)), mode))
-	require.NoError(t, os.Chmod(w.path(name), mode)) // whatever the umask is
+	require.NoError(w.t, os.WriteFile(w.path(name), []byte(strings.ReplaceAll(text, "DIR", w.dir)), mode))
+	require.NoError(w.t, os.Chmod(w.path(name), mode)) // whatever the umask is
 }
 
 // nodes sets the state of all nodes of nodeset a3, in the format of the Slurm model.
-func (w *site) nodes(t *testing.T, state string) {
-	t.Helper()
+func (w *site) nodes(state string) {
+	w.t.Helper()
 	nodes := make([]slurm.Node, 8)
 	for i := range nodes {
 		nodes[i].Name, nodes[i].State, nodes[i].Gres = fmt.Sprintf("alpha-a3-%d", i), slurm.ParseState(state), "gpu:h100:8"
 	}
-	w.write(t, "nodes", fakeslurm.PrintNodes(nodes))
+	w.write("nodes", fakeslurm.PrintNodes(nodes))
 }
 
 // configure replaces a part of the configuration.
-func (w *site) configure(t *testing.T, old, text string) {
-	t.Helper()
-	w.change(t, "config.yaml", old, text)
+func (w *site) configure(old, text string) {
+	w.t.Helper()
+	w.change("config.yaml", old, text)
 }
 
 // change replaces a part of a file of the site. The part must exist.
-func (w *site) change(t *testing.T, name, old, text string) {
-	t.Helper()
+func (w *site) change(name, old, text string) {
+	w.t.Helper()
 	b, err := os.ReadFile(w.path(name))
-	require.NoError(t, err)
+	require.NoError(w.t, err)
 	old, text = strings.ReplaceAll(old, "DIR", w.dir), strings.ReplaceAll(text, "DIR", w.dir)
-	require.Contains(t, string(b), old)
-	w.write(t, name, strings.Replace(string(b), old, text, 1))
+	require.Contains(w.t, string(b), old)
+	w.write(name, strings.Replace(string(b), old, text, 1))
 }
 
 // set changes a setting in the output of scontrol show config.
-func (w *site) set(t *testing.T, key, old, value string) {
-	t.Helper()
+func (w *site) set(key, old, value string) {
+	w.t.Helper()
 	pad := strings.Repeat(" ", max(0, 24-len(key)))
-	w.change(t, "config.txt", key+pad+"= "+old+"\n", key+pad+"= "+value+"\n")
+	w.change("config.txt", key+pad+"= "+old+"\n", key+pad+"= "+value+"\n")
 }
 
 // report checks the site like slurmflex config check --live.
-func (w *site) report(t *testing.T) Report {
-	t.Helper()
+func (w *site) report() Report {
+	w.t.Helper()
 	cfg, err := config.Load(w.path("config.yaml"))
-	require.NoError(t, err)
-	compute, noCompute := gce.New(t.Context(), gce.Options{
+	require.NoError(w.t, err)
+	compute, noCompute := gce.New(w.t.Context(), gce.Options{
 		Project: cfg.Project, Endpoint: cfg.Options.ComputeEndpoint, CredentialsFile: cfg.Options.CredentialsFile, Transport: w.compute.Transport(),
 	})
 	if noCompute == nil {
 		defer compute.Close()
 	}
-	seen, err := Live(t.Context(), cfg, &scontrol.Client{BinDir: cfg.SlurmBinDir}, compute, noCompute)
-	require.NoError(t, err)
+	seen, err := Live(w.t.Context(), cfg, &scontrol.Client{BinDir: cfg.SlurmBinDir}, compute, noCompute)
+	require.NoError(w.t, err)
 	return Of(w.path("config.yaml"), cfg, nil, &seen)
 }
 

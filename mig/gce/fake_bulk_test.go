@@ -15,10 +15,10 @@ import (
 )
 
 // bulk returns a bulk insert of two instances in the zones, with the world's template as read back.
-func (w world) bulk(t *testing.T, zones ...string) mig.BulkSpec {
-	t.Helper()
-	template, err := w.Template(t.Context(), w.template)
-	require.NoError(t, err)
+func (w world) bulk(zones ...string) mig.BulkSpec {
+	w.t.Helper()
+	template, err := w.Template(w.t.Context(), w.template)
+	require.NoError(w.t, err)
 	return mig.BulkSpec{
 		Region: region, Zones: zones, Template: template,
 		Instances: []string{"alpha-a3-0", "alpha-a3-1"}, Model: mig.FlexStart, Duration: 2 * time.Hour,
@@ -27,10 +27,10 @@ func (w world) bulk(t *testing.T, zones ...string) mig.BulkSpec {
 }
 
 // seen returns the instances that the client sees.
-func (w world) seen(t *testing.T) []mig.Instance {
-	t.Helper()
-	instances, unseen := w.Instances(t.Context(), "alpha", []string{region})
-	require.Empty(t, unseen)
+func (w world) seen() []mig.Instance {
+	w.t.Helper()
+	instances, unseen := w.Instances(w.t.Context(), "alpha", []string{region})
+	require.Empty(w.t, unseen)
 	return instances
 }
 
@@ -43,10 +43,10 @@ func TestBulkInsertLifeCycle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w world) {
 				w.cloud.SetCapacity("us-central1-a", machine, 1)
-				b, start := w.bulk(t, zones...), time.Now()
+				b, start := w.bulk(zones...), time.Now()
 				require.NoError(t, w.BulkInsert(t.Context(), b))
 				time.Sleep(time.Minute)
-				instances := w.seen(t)
+				instances := w.seen()
 				assert.Equal(t, b.Instances, mig.Names(instances))
 				for _, in := range instances {
 					assert.Equal(t, "us-central1-b", in.Zone)
@@ -59,7 +59,7 @@ func TestBulkInsertLifeCycle(t *testing.T) {
 
 				require.NoError(t, w.DeleteVMs(t.Context(), instances[:1]))
 				time.Sleep(time.Minute)
-				assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(w.seen(t)))
+				assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(w.seen()))
 				require.NoError(t, w.DeleteVMs(t.Context(), instances), "a missing machine is not an error")
 				time.Sleep(time.Minute)
 				assert.Empty(t, w.cloud.State().Instances)
@@ -70,36 +70,36 @@ func TestBulkInsertLifeCycle(t *testing.T) {
 
 func TestTakenNameInTheZoneIsAConflict(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		b := w.bulk(t, "us-central1-b")
+		b := w.bulk("us-central1-b")
 		require.NoError(t, w.BulkInsert(t.Context(), b))
 		b.Instances = []string{"alpha-a3-1", "alpha-a3-2"}
 		err := w.BulkInsert(t.Context(), b)
 		assert.Equal(t, mig.CauseConflict, mig.CauseOf(err), "%v", err)
-		assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, mig.Names(w.seen(t)))
+		assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, mig.Names(w.seen()))
 	})
 }
 
 func TestBulkInsertActsOncePerOccasion(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("us-central1-a", machine, 2)
-		b := w.bulk(t, "us-central1-a", "us-central1-b")
+		b := w.bulk("us-central1-a", "us-central1-b")
 		b.Occasion = "alpha-a3-job-812"
 		cut, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(w.BulkInsert(cut, b)), "its process dies meanwhile")
-		other := w.another(t)
+		other := w.another()
 		require.NoError(t, other.BulkInsert(t.Context(), b), "of a process that has seen none of it")
 		time.Sleep(time.Minute)
-		w.seen(t)
+		w.seen()
 		require.NoError(t, w.BulkInsert(t.Context(), b), "lists may lag")
-		assert.Equal(t, b.Instances, mig.Names(w.seen(t)))
+		assert.Equal(t, b.Instances, mig.Names(w.seen()))
 	})
 }
 
 func TestBulkInsertActsAgainAfterAnOperationWithoutEffect(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		const zone = "us-central1-b"
-		b := w.bulk(t, zone)
+		b := w.bulk(zone)
 		b.Occasion = "alpha-a3-job-812"
 		fails := func(c *gce.Client) {
 			t.Helper()
@@ -107,48 +107,48 @@ func TestBulkInsertActsAgainAfterAnOperationWithoutEffect(t *testing.T) {
 			assert.Equal(t, mig.CauseCapacity, mig.CauseOf(c.BulkInsert(t.Context(), b)))
 			w.cloud.SetCapacity(zone, machine, 2)
 			time.Sleep(10 * time.Second)
-			w.seen(t)
+			w.seen()
 		}
 		fails(w.Client)
 		fails(w.Client)
 		require.NoError(t, w.BulkInsert(t.Context(), b), "two operations have failed")
-		assert.Equal(t, b.Instances, mig.Names(w.seen(t)))
+		assert.Equal(t, b.Instances, mig.Names(w.seen()))
 
-		require.NoError(t, w.DeleteVMs(t.Context(), w.seen(t)))
+		require.NoError(t, w.DeleteVMs(t.Context(), w.seen()))
 		time.Sleep(5 * time.Minute)
-		require.Empty(t, w.seen(t))
-		other := world{Client: w.another(t)}
-		other.seen(t)
+		require.Empty(t, w.seen())
+		other := world{t: t, Client: w.another()}
+		other.seen()
 		require.NoError(t, other.BulkInsert(t.Context(), b), "of a process that has seen none of it")
-		assert.Equal(t, b.Instances, mig.Names(w.seen(t)))
+		assert.Equal(t, b.Instances, mig.Names(w.seen()))
 	})
 }
 
 func TestBulkInsertWithoutOccasionRepeatsOnlyItsUnknownCall(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("us-central1-a", machine, 2)
-		b := w.bulk(t, "us-central1-a", "us-central1-b")
+		b := w.bulk("us-central1-a", "us-central1-b")
 		cut, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		assert.True(t, mig.IsUnknown(w.BulkInsert(cut, b)))
 		require.NoError(t, w.BulkInsert(t.Context(), b))
-		assert.Len(t, w.seen(t), 2)
+		assert.Len(t, w.seen(), 2)
 		require.NoError(t, w.BulkInsert(t.Context(), b), "the outcome of the last call is known")
-		assert.Len(t, w.seen(t), 4)
+		assert.Len(t, w.seen(), 4)
 	})
 }
 
 func TestBulkInsertTriesFewUsedUpRequestIDs(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		const zone = "us-central1-b"
-		b := w.bulk(t, zone)
+		b := w.bulk(zone)
 		b.Occasion = "alpha-a3-job-812"
 		w.cloud.SetCapacity(zone, machine, 0)
 		calls := func(failed int) int {
 			w.cloud.ResetCalls()
 			b.Failed = failed
-			process := world{Client: w.another(t)}
-			process.seen(t)
+			process := world{t: t, Client: w.another()}
+			process.seen()
 			require.Equal(t, mig.CauseCapacity, mig.CauseOf(process.BulkInsert(t.Context(), b)))
 			time.Sleep(time.Minute)
 			return w.cloud.Counts()["instances.bulkInsert"]
@@ -163,16 +163,16 @@ func TestBulkInsertTriesFewUsedUpRequestIDs(t *testing.T) {
 func TestProcessesNeedNotKnowTheSameFailures(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("us-central1-a", machine, 2)
-		b := w.bulk(t, "us-central1-a", "us-central1-b")
+		b := w.bulk("us-central1-a", "us-central1-b")
 		b.Occasion, b.Failed = "alpha-a3-job-812", 1
 		cut, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(w.BulkInsert(cut, b)), "its process dies meanwhile")
-		other := w.another(t)
+		other := w.another()
 		b.Failed = 0
 		require.NoError(t, other.BulkInsert(t.Context(), b), "of a process that has seen none of it")
 		time.Sleep(time.Minute)
-		assert.Equal(t, b.Instances, mig.Names(w.seen(t)))
+		assert.Equal(t, b.Instances, mig.Names(w.seen()))
 	})
 }
 
@@ -194,27 +194,27 @@ func TestBulkInsertSucceedsOrIsRejected(t *testing.T) {
 			inWorld(t, func(t *testing.T, w world) {
 				template := must.Get(w.cloud.AddTemplate(region, fakegce.PlainTemplate("plain", machine)))
 				must.Do(w.cloud.SetReservation("h100s", zone, machine, 2))
-				b := w.bulk(t, zone)
+				b := w.bulk(zone)
 				b.Template = must.Get(w.Template(t.Context(), template))
 				b.Model, b.Reservation, b.Duration = test.model, test.reservation, 0
 				assert.Empty(t, b.Template.Excludes(b.Model))
 				must.Do(test.none(w.cloud))
 				assert.Equal(t, mig.CauseCapacity, mig.CauseOf(w.BulkInsert(t.Context(), b)), "one too few")
-				assert.Empty(t, w.seen(t))
+				assert.Empty(t, w.seen())
 
 				b.Instances = b.Instances[:1]
 				require.NoError(t, w.BulkInsert(t.Context(), b))
 				time.Sleep(time.Minute)
-				there := w.seen(t)
+				there := w.seen()
 				require.Len(t, there, 1)
 				assert.Equal(t, test.model, there[0].Model)
 				assert.True(t, there[0].Until().IsZero(), "its lease is unlimited")
 				if test.model == mig.Spot {
 					must.Do(w.cloud.PreemptVM("alpha-a3-0"))
 					time.Sleep(time.Second)
-					assert.True(t, w.seen(t)[0].Preempted())
+					assert.True(t, w.seen()[0].Preempted())
 					time.Sleep(time.Minute)
-					assert.Empty(t, w.seen(t))
+					assert.Empty(t, w.seen())
 				}
 			})
 		})

@@ -22,6 +22,7 @@ const (
 
 // world is a fake cloud with the time of a synctest bubble, and a client for it.
 type world struct {
+	t *testing.T
 	*gce.Client
 	cloud    *fakegce.Server
 	template string
@@ -38,19 +39,25 @@ func inWorld(t *testing.T, run func(*testing.T, world), change ...func(*fakegce.
 		cloud := fakegce.New(o)
 		template, err := cloud.AddTemplate(region, fakegce.FlexTemplate("a3", machine))
 		require.NoError(t, err)
-		w := world{cloud: cloud, template: template}
-		w.Client = w.another(t)
+		w := world{t: t, cloud: cloud, template: template}
+		w.Client = w.another()
 		run(t, w)
 	})
 }
 
 // another returns a new client, as of another process.
-func (w world) another(t *testing.T) *gce.Client {
-	t.Helper()
-	client, err := gce.New(t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: w.cloud.Transport()})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, client.Close()) })
+func (w world) another() *gce.Client {
+	w.t.Helper()
+	client, err := gce.New(w.t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: w.cloud.Transport()})
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { assert.NoError(w.t, client.Close()) })
 	return client
+}
+
+// fault makes calls to the cloud fail.
+func (w world) fault(f fakegce.Fault) {
+	w.t.Helper()
+	require.NoError(w.t, w.cloud.AddFault(f))
 }
 
 func (w world) spec(name string, job uint32) mig.GroupSpec {
@@ -61,11 +68,11 @@ func (w world) spec(name string, job uint32) mig.GroupSpec {
 }
 
 // group returns the only group that the client sees.
-func (w world) group(t *testing.T) mig.Group {
-	t.Helper()
-	groups, unseen := w.Groups(t.Context(), "alpha", []string{region})
-	require.Empty(t, unseen)
-	require.Len(t, groups, 1)
+func (w world) group() mig.Group {
+	w.t.Helper()
+	groups, unseen := w.Groups(w.t.Context(), "alpha", []string{region})
+	require.Empty(w.t, unseen)
+	require.Len(w.t, groups, 1)
 	return groups[0]
 }
 
@@ -74,10 +81,10 @@ func request(instances ...string) mig.RequestSpec {
 }
 
 // asked creates a request for one machine in group alpha-x.
-func (w world) asked(t *testing.T) {
-	t.Helper()
-	require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-	require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
+func (w world) asked() {
+	w.t.Helper()
+	require.NoError(w.t, w.CreateGroup(w.t.Context(), w.spec("alpha-x", 1)))
+	require.NoError(w.t, w.CreateRequest(w.t.Context(), region, "alpha-x", request("alpha-a3-0")))
 }
 
 func TestGroupLifeCycle(t *testing.T) {
@@ -90,7 +97,7 @@ func TestGroupLifeCycle(t *testing.T) {
 		assert.Equal(t, 2*time.Second, time.Since(start))
 		assert.Equal(t, 2, w.cloud.Counts()["regionOperations.wait"], "one call for each operation")
 
-		g := w.group(t)
+		g := w.group()
 		assert.Equal(t, spec.Stamp, g.Stamp)
 		require.Len(t, g.Live(), 1)
 		assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, g.Requests[0].Instances)
@@ -98,7 +105,7 @@ func TestGroupLifeCycle(t *testing.T) {
 		assert.Equal(t, mig.CauseNone, g.Requests[0].Cause)
 
 		time.Sleep(time.Minute)
-		g = w.group(t)
+		g = w.group()
 		assert.Equal(t, mig.Succeeded, g.Requests[0].State)
 		assert.Equal(t, 2, g.TargetSize)
 		instances, unseen := w.Instances(ctx, "alpha", []string{region})
@@ -129,15 +136,15 @@ func TestQueuedRequestShowsItsReasonAndIsCancelledOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
 		ctx := t.Context()
-		w.asked(t)
+		w.asked()
 		time.Sleep(time.Minute)
-		r := w.group(t).Requests[0]
+		r := w.group().Requests[0]
 		assert.Equal(t, mig.Accepted, r.State)
 		assert.Equal(t, mig.CauseCapacity, r.Cause)
 		assert.Contains(t, r.Message, "does not have enough resources available")
 
 		require.NoError(t, w.CancelRequest(ctx, region, "alpha-x", "a1"))
-		r = w.group(t).Requests[0]
+		r = w.group().Requests[0]
 		assert.Equal(t, mig.Cancelled, r.State)
 		assert.Equal(t, mig.CauseNone, r.Cause)
 		assert.Equal(t, mig.CauseConflict, mig.CauseOf(w.CancelRequest(ctx, region, "alpha-x", "a1")))
@@ -148,7 +155,7 @@ func TestGroupAcceptsTheLongestName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		name := "alpha-" + strings.Repeat("x", 51) + "-" + strings.Repeat("y", 5)
 		require.NoError(t, w.CreateGroup(t.Context(), w.spec(name, 1)))
-		assert.Equal(t, name, w.group(t).Name)
+		assert.Equal(t, name, w.group().Name)
 	})
 }
 
@@ -167,26 +174,26 @@ func TestMutationsHappenOnceEvenIfAnswersAreLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w world) {
 				ctx := t.Context()
-				require.NoError(t, w.cloud.AddFault(fault))
+				w.fault(fault)
 				require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
-				require.NoError(t, w.cloud.AddFault(fault))
+				w.fault(fault)
 				require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
 				time.Sleep(time.Minute)
-				g := w.group(t)
+				g := w.group()
 				require.Len(t, g.Requests, 1)
 				assert.Equal(t, 1, g.TargetSize)
-				require.NoError(t, w.cloud.AddFault(fault))
+				w.fault(fault)
 				require.NoError(t, w.DeleteGroup(ctx, region, "alpha-x"))
 				assert.Empty(t, w.cloud.State().Groups)
 				assert.Len(t, w.cloud.State().Operations, 3, "one operation for each mutation")
 				for i, zones := range [][]string{{"us-central1-a"}, {"us-central1-a", "us-central1-b"}} {
 					w.cloud.ClearFaults()
-					b := w.bulk(t, zones...)
-					require.NoError(t, w.cloud.AddFault(fault))
+					b := w.bulk(zones...)
+					w.fault(fault)
 					require.NoError(t, w.BulkInsert(ctx, b))
-					require.Len(t, w.seen(t), 2)
-					require.NoError(t, w.cloud.AddFault(fault))
-					require.NoError(t, w.DeleteVMs(ctx, w.seen(t)))
+					require.Len(t, w.seen(), 2)
+					w.fault(fault)
+					require.NoError(t, w.DeleteVMs(ctx, w.seen()))
 					time.Sleep(time.Minute)
 					assert.Len(t, w.cloud.State().Operations, 6+3*i, "one for both, and one for the deletion of each")
 				}

@@ -143,7 +143,7 @@ func TestEachListFieldIsRead(t *testing.T) {
 			arm := func(faults ...fakegce.Fault) {
 				w.cloud.ClearFaults()
 				for _, f := range faults {
-					require.NoError(t, w.cloud.AddFault(f))
+					w.fault(f)
 				}
 			}
 			arm(s.faults...)

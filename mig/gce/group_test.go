@@ -13,10 +13,10 @@ import (
 func TestGroupReadsItsCurrentRequests(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
-		w.asked(t)
+		w.asked()
 		g, err := w.Client.Group(t.Context(), region, "alpha-x")
 		require.NoError(t, err)
-		assert.Equal(t, []mig.Group{g}, []mig.Group{w.group(t)}, "as the list shows it")
+		assert.Equal(t, []mig.Group{g}, []mig.Group{w.group()}, "as the list shows it")
 		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-x", "a1"))
 		g, err = w.Client.Group(t.Context(), region, "alpha-x")
 		require.NoError(t, err)
@@ -28,8 +28,8 @@ func TestPartlyReadableGroupIsAnError(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		_, err := w.Client.Group(t.Context(), region, "alpha-x")
 		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(err))
-		w.asked(t)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*ResizeRequests.list", Broken: &fakegce.Broken{Field: "state", Value: 7}}))
+		w.asked()
+		w.fault(fakegce.Fault{Method: "*ResizeRequests.list", Broken: &fakegce.Broken{Field: "state", Value: 7}})
 		_, err = w.Client.Group(t.Context(), region, "alpha-x")
 		assert.ErrorContains(t, err, "read group alpha-x: answer not understood: ")
 	})

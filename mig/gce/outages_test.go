@@ -54,7 +54,7 @@ func dead(zone string) func(*testing.T, world) {
 }
 
 func struck(f fakegce.Fault) func(*testing.T, world) {
-	return func(t *testing.T, w world) { require.NoError(t, w.cloud.AddFault(f)) }
+	return func(t *testing.T, w world) { w.fault(f) }
 }
 
 // in limits a fault to the list of a zone.
@@ -182,7 +182,7 @@ func TestZonesOfARegionAreReadOnceAnHour(t *testing.T) {
 		}
 		assert.Equal(t, 2, w.cloud.Counts()["regions.get"], "one per region")
 		time.Sleep(time.Hour)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regions.get", Status: 503}))
+		w.fault(fakegce.Fault{Method: "regions.get", Status: 503})
 		_, unseen := w.Instances(t.Context(), "alpha", []string{region, europe})
 		assert.Empty(t, unseen, "the last known zones are read")
 	})
@@ -207,7 +207,7 @@ func TestZoneWithKnownMachinesIsStillListed(t *testing.T) {
 func TestUsedZonesAreKeptWhileTheirRegionIsUnread(t *testing.T) {
 	for name, between := range map[string]func(*testing.T, world){
 		"the region is unread": func(t *testing.T, w world) {
-			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Object: region, Status: 503}))
+			w.fault(fakegce.Fault{Method: list, Object: region, Status: 503})
 			_, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
 			require.Len(t, unseen, 1)
 			w.cloud.ClearFaults()
@@ -242,7 +242,7 @@ func TestRateLimitAfterAnOutageDoesNotFailThePass(t *testing.T) {
 			require.Len(t, unseen, 1)
 			w.cloud.SetZoneDead("us-central1-b", false)
 			status.Method, status.Object, status.Times = list, "us-central1-b", 1
-			require.NoError(t, w.cloud.AddFault(status))
+			w.fault(status)
 			names, unseen := readZones(t, w)
 			assert.Empty(t, unseen)
 			assert.Len(t, names, 2)

@@ -89,7 +89,7 @@ func peopled(t *testing.T, w world) {
 	placed.Policy = "alpha-p"
 	require.NoError(t, w.CreateGroup(ctx, placed))
 	require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-2", "alpha-a3-3")))
-	b := w.bulk(t, "us-central1-b")
+	b := w.bulk("us-central1-b")
 	require.NoError(t, w.BulkInsert(ctx, b))
 	time.Sleep(time.Minute)
 	w.cloud.SetCapacity("", "", 0)
@@ -119,7 +119,7 @@ func TestPartialAnswerShowsAsMuchAsAWholeAnswer(t *testing.T) {
 				peopled(t, w)
 				healthy := readAll(t, another(t, inFull{w.cloud.Transport()}))
 				for _, f := range faults {
-					require.NoError(t, w.cloud.AddFault(f))
+					w.fault(f)
 				}
 				whole := readAll(t, another(t, inFull{w.cloud.Transport()}))
 				part := another(t, w.cloud.Transport())
@@ -204,7 +204,7 @@ func TestMachineOutsideOurGroupsIsReadAgain(t *testing.T) {
 		scripted(t, &w)
 		meter := &metered{next: w.cloud.Transport()}
 		c := another(t, meter)
-		require.NoError(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-b")))
+		require.NoError(t, w.BulkInsert(t.Context(), w.bulk("us-central1-b")))
 		bytes := func() int64 {
 			before := meter.bytes.Load()
 			instances, unseen := c.Instances(t.Context(), "alpha", []string{region})
@@ -225,13 +225,13 @@ func TestMachineOutsideOurGroupsIsReadAgain(t *testing.T) {
 }
 
 // newcomer creates a new machine alpha-a3-1, not yet listed, in a group with a known machine.
-func (w world) newcomer(t *testing.T) {
-	t.Helper()
-	w.asked(t)
+func (w world) newcomer() {
+	w.t.Helper()
+	w.asked()
 	time.Sleep(time.Minute)
-	w.group(t)
-	require.Len(t, w.seen(t), 1)
-	require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
+	w.group()
+	require.Len(w.t, w.seen(), 1)
+	require.NoError(w.t, w.CreateRequest(w.t.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
 	time.Sleep(time.Minute)
 }
 
@@ -244,8 +244,8 @@ func secondly(f fakegce.Fault) fakegce.Fault {
 
 func TestRegionWithUnreadableNewMachinesIsUnseen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		w.newcomer(t)
-		require.NoError(t, w.cloud.AddFault(secondly(fakegce.Fault{Status: http.StatusForbidden, Reason: "forbidden", Message: "no permission"})))
+		w.newcomer()
+		w.fault(secondly(fakegce.Fault{Status: http.StatusForbidden, Reason: "forbidden", Message: "no permission"}))
 		instances, unseen := w.Instances(t.Context(), "alpha", []string{region})
 		assert.Empty(t, instances)
 		require.ErrorContains(t, unseen[region], "no permission")
@@ -254,13 +254,13 @@ func TestRegionWithUnreadableNewMachinesIsUnseen(t *testing.T) {
 
 func TestNewMachineMissingFromTheSecondListIsUnread(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		w.newcomer(t)
-		require.NoError(t, w.cloud.AddFault(secondly(fakegce.Fault{Omitted: "alpha-a3-1"})))
-		instances := w.seen(t)
+		w.newcomer()
+		w.fault(secondly(fakegce.Fault{Omitted: "alpha-a3-1"}))
+		instances := w.seen()
 		require.Len(t, instances, 2)
 		assert.Empty(t, instances[0].Unread)
 		assert.Equal(t, "metadata: not listed", instances[1].Unread, "and nothing is done to it")
-		instances = w.seen(t)
+		instances = w.seen()
 		assert.Empty(t, instances[1].Unread)
 		assert.Equal(t, "alpha-x", instances[1].Group)
 	})

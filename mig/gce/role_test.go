@@ -76,14 +76,14 @@ var permissions = map[string][]string{
 // uses call every method of the client, in every way that reaches another method of the API. Each
 // use has its own world without capacity.
 var uses = map[string]func(t *testing.T, w world){
-	"Groups": func(t *testing.T, w world) { w.asked(t); w.group(t) },
+	"Groups": func(t *testing.T, w world) { w.asked(); w.group() },
 	"Group": func(t *testing.T, w world) {
-		w.asked(t)
+		w.asked()
 		_, err := w.Client.Group(t.Context(), region, "alpha-x")
 		require.NoError(t, err)
 	},
 	"Instances": func(t *testing.T, w world) {
-		w.seen(t)
+		w.seen()
 		_, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
 		require.Empty(t, unseen)
 	},
@@ -92,7 +92,7 @@ var uses = map[string]func(t *testing.T, w world){
 		require.Empty(t, unseen)
 	},
 	"Members": func(t *testing.T, w world) {
-		w.asked(t)
+		w.asked()
 		_, err := w.Members(t.Context(), region, "alpha-x")
 		require.NoError(t, err)
 	},
@@ -125,37 +125,37 @@ var uses = map[string]func(t *testing.T, w world){
 		require.NoError(t, err)
 	},
 	"CreateGroup": func(t *testing.T, w world) {
-		w.asked(t)
+		w.asked()
 		require.Error(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)), "it exists already, so its owner is read")
 	},
-	"CreateRequest": func(t *testing.T, w world) { w.asked(t) },
+	"CreateRequest": func(t *testing.T, w world) { w.asked() },
 	"CancelRequest": func(t *testing.T, w world) {
-		w.asked(t)
+		w.asked()
 		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-x", "a1"))
 	},
 	"DeleteRequest": func(t *testing.T, w world) {
-		w.asked(t)
+		w.asked()
 		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-x", "a1"))
 		require.NoError(t, w.DeleteRequest(t.Context(), region, "alpha-x", "a1"))
 	},
 	"DeleteInstances": func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", -1)
-		w.asked(t)
+		w.asked()
 		time.Sleep(time.Minute)
-		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-x", w.seen(t)))
+		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-x", w.seen()))
 	},
 	"DeleteGroup": func(t *testing.T, w world) {
 		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
 		require.NoError(t, w.DeleteGroup(t.Context(), region, "alpha-x"))
 	},
 	"BulkInsert": func(t *testing.T, w world) {
-		require.Error(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-a")), "out of capacity, so the parts' errors are read")
-		require.Error(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-a", "us-central1-b")))
+		require.Error(t, w.BulkInsert(t.Context(), w.bulk("us-central1-a")), "out of capacity, so the parts' errors are read")
+		require.Error(t, w.BulkInsert(t.Context(), w.bulk("us-central1-a", "us-central1-b")))
 	},
 	"DeleteVMs": func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", -1)
-		require.NoError(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-a")))
-		require.NoError(t, w.DeleteVMs(t.Context(), w.seen(t)))
+		require.NoError(t, w.BulkInsert(t.Context(), w.bulk("us-central1-a")))
+		require.NoError(t, w.DeleteVMs(t.Context(), w.seen()))
 	},
 	"CreatePolicy": func(t *testing.T, w world) { require.NoError(t, w.CreatePolicy(t.Context(), w.policy("alpha-w"))) },
 	"DeletePolicy": func(t *testing.T, w world) {

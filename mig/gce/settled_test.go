@@ -22,7 +22,7 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 		require.NoError(t, w.CreateRequest(ctx, region, spec.Name, request("alpha-a3-0", "alpha-a3-1")))
 		reads := func() int {
 			before := w.cloud.Counts()[list]
-			w.group(t)
+			w.group()
 			return w.cloud.Counts()[list] - before
 		}
 		assert.Equal(t, 1, reads())
@@ -33,7 +33,7 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 		_, unseen := w.Groups(ctx, "alpha", []string{"europe-west4"})
 		require.Empty(t, unseen)
 		assert.Zero(t, reads(), "reading another region does not drop the cache")
-		assert.Equal(t, mig.Succeeded, w.group(t).Requests[0].State)
+		assert.Equal(t, mig.Succeeded, w.group().Requests[0].State)
 
 		instances, _ := w.Instances(ctx, "alpha", []string{region})
 		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances[:1]))
@@ -46,7 +46,7 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 		again := mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-0"}, Duration: time.Hour}
 		require.NoError(t, other.CreateRequest(ctx, region, spec.Name, again))
 		time.Sleep(time.Second)
-		assert.Len(t, w.group(t).Live(), 1, "another process's request is seen")
+		assert.Len(t, w.group().Live(), 1, "another process's request is seen")
 
 		time.Sleep(time.Minute)
 		require.NoError(t, w.CancelRequest(ctx, region, spec.Name, "a2"))
@@ -56,7 +56,7 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 		time.Sleep(time.Hour)
 		assert.Equal(t, 1, reads(), "now and then it is read all the same")
 		require.NoError(t, w.DeleteRequest(ctx, region, spec.Name, "a2"))
-		assert.Len(t, w.group(t).Requests, 1, "a deleted request is forgotten")
+		assert.Len(t, w.group().Requests, 1, "a deleted request is forgotten")
 	})
 }
 
@@ -67,7 +67,7 @@ func TestResumesAfterAFailedObservation(t *testing.T) {
 		for job := range uint32(20) {
 			require.NoError(t, w.CreateGroup(ctx, w.spec(fmt.Sprintf("alpha-a3-job-%d", job+1), job+1)))
 		}
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Object: "job-9/", Status: 400, Times: 1}))
+		w.fault(fakegce.Fault{Method: list, Object: "job-9/", Status: 400, Times: 1})
 		_, unseen := w.Groups(ctx, "alpha", []string{region})
 		require.Error(t, unseen[region])
 		read := w.cloud.Counts()[list]
@@ -83,32 +83,32 @@ func TestResumesAfterAFailedObservation(t *testing.T) {
 func TestRecreatedGroupIsReadAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		ctx, spec := t.Context(), w.spec("alpha-a3-job-812", 812)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+		w.fault(fakegce.Fault{
 			Method: "regionInstanceGroupManagerResizeRequests.insert", Times: 1,
 			OperationError: &fakegce.Problem{Code: "QUOTA_EXCEEDED", Message: "no"},
-		}))
+		})
 		require.NoError(t, w.CreateGroup(ctx, spec))
 		require.Error(t, w.CreateRequest(ctx, region, spec.Name, request("alpha-a3-0")))
 		for range 2 {
-			assert.Len(t, w.group(t).Requests, 1)
+			assert.Len(t, w.group().Requests, 1)
 		}
 		require.NoError(t, w.DeleteGroup(ctx, region, spec.Name))
 		time.Sleep(time.Minute)
 		require.NoError(t, w.CreateGroup(ctx, spec))
-		assert.Empty(t, w.group(t).Requests)
+		assert.Empty(t, w.group().Requests)
 	})
 }
 
 func TestGroupWithUnexplainedCreationIsNotSettled(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
-		w.asked(t)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+		w.asked()
+		w.fault(fakegce.Fault{
 			Method: "regionInstanceGroupManagerResizeRequests.list", Lag: time.Minute, Times: 1,
-		}))
-		g := w.group(t)
+		})
+		g := w.group()
 		assert.Empty(t, g.Requests, "the list lags behind")
 		assert.Equal(t, 1, g.Creating)
-		assert.Len(t, w.group(t).Live(), 1)
+		assert.Len(t, w.group().Live(), 1)
 	})
 }

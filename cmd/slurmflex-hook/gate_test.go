@@ -13,12 +13,12 @@ func TestFormerGateRunsOnlyTheSitesProlog(t *testing.T) {
 	w := newWorld(t)
 	wrapper, err := os.ReadFile("../../scripts/gate")
 	require.NoError(t, err)
-	w.write(t, "gate", string(wrapper), 0o755)
+	w.write("gate", string(wrapper), 0o755)
 	env := []string{beProgram, "SLURM_JOB_ID=812"}
 	code, _ := run(t, env, w.path("gate"))
 	assert.Zero(t, code)
 
-	w.write(t, "prolog-slurmctld", "#!/bin/sh\necho $SLURM_JOB_ID >DIR/own\nexit 3\n", 0o755)
+	w.write("prolog-slurmctld", "#!/bin/sh\necho $SLURM_JOB_ID >DIR/own\nexit 3\n", 0o755)
 	code, _ = run(t, env, w.path("gate"))
 	assert.Equal(t, 3, code)
 	text, err := os.ReadFile(w.path("own"))

@@ -22,12 +22,12 @@ import (
 func TestCallForFlexNodesIsHandedOver(t *testing.T) {
 	for _, verb := range []string{"resume", "suspend", "resume-fail"} {
 		w := newWorld(t)
-		wakeUps := w.listen(t)
-		assert.Empty(t, w.requireHandedOver(t, w.env(), w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-[0-1]")...))
+		wakeUps := w.listen()
+		assert.Empty(t, w.requireHandedOver(w.env(), w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-[0-1]")...))
 		require.Len(t, wakeUps, 1)
 		assert.Equal(t, wake.Call{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
 		if verb != "resume" { // only resume needs a resume file
-			w.requireHandedOver(t, []string{beProgram}, w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-7")...)
+			w.requireHandedOver([]string{beProgram}, w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-7")...)
 			assert.Equal(t, wake.Call{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-7"}, <-wakeUps)
 		}
 	}
@@ -44,24 +44,24 @@ func TestHookExecutesSlurmflexInAllOtherCases(t *testing.T) {
 		"no hostlist":                       {nodes: "alpha-a3-[0-"},
 		"no nodes":                          {nodes: ","},
 		"no configuration":                  {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Remove(w.path("config.yaml"))) }},
-		"a bad configuration":               {spoil: func(t *testing.T, w *world) { w.write(t, "config.yaml", "nodeset: 3\n", 0o644) }},
+		"a bad configuration":               {spoil: func(t *testing.T, w *world) { w.write("config.yaml", "nodeset: 3\n", 0o644) }},
 		"a configuration that others write": {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("config.yaml"), 0o666)) }},
 		"no resume file":                    {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Remove(w.path("resume.json"))) }},
-		"a resume file cut off":             {spoil: func(t *testing.T, w *world) { w.write(t, "resume.json", `{"jobs":[`, 0o600) }},
+		"a resume file cut off":             {spoil: func(t *testing.T, w *world) { w.write("resume.json", `{"jobs":[`, 0o600) }},
 		"a socket that is not trusted": {spoil: func(t *testing.T, w *world) {
 			require.NoError(t, os.Chmod(wake.SocketPath(w.path("run")), 0o620))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			wakeUps := w.listen(t)
+			wakeUps := w.listen()
 			if c.spoil != nil {
 				c.spoil(t, w)
 			}
 			if c.nodes == "" {
 				c.nodes = "alpha-a3-[0-1]"
 			}
-			w.requireBecomes(t, w.plain("resume", c.nodes)...)
+			w.requireBecomes(w.plain("resume", c.nodes)...)
 			assert.Empty(t, wakeUps, "nothing was handed over")
 		})
 	}
@@ -78,20 +78,20 @@ func TestUnusualArgumentsArePassedToSlurmflex(t *testing.T) {
 		{"status", "--config", "CONFIG", "--", "alpha-a3-0"},
 	} {
 		w := newWorld(t)
-		wakeUps := w.listen(t)
+		wakeUps := w.listen()
 		for i := range args {
 			if args[i] == "CONFIG" {
 				args[i] = w.path("config.yaml")
 			}
 		}
-		w.requireBecomes(t, args...)
+		w.requireBecomes(args...)
 		assert.Empty(t, wakeUps)
 	}
 }
 
 func TestHookBecomesSlurmflexWithoutADaemon(t *testing.T) {
 	w := newWorld(t)
-	w.requireBecomes(t, w.plain("suspend", "alpha-a3-[0-1]")...)
+	w.requireBecomes(w.plain("suspend", "alpha-a3-[0-1]")...)
 }
 
 func TestSentWakeUpIsNotSentAgain(t *testing.T) {
@@ -121,7 +121,7 @@ func TestSentWakeUpIsNotSentAgain(t *testing.T) {
 				code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
 				require.Equal(t, becameSlurmflex, code)
 				require.Empty(t, printed)
-				got = w.lines(t, "arguments")
+				got = w.lines("arguments")
 			}
 			assert.Equal(t, []string{"resume", "--unreceipted"}, got[:2])
 			assert.Equal(t, args[1:], got[3:])
@@ -142,15 +142,15 @@ func answer(listener net.Listener, words string) {
 func TestHookNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	const closed = `exec "$0" "$@" <&- >&- 2>&-`
 	w := newWorld(t)
-	wakeUps := w.listen(t)
+	wakeUps := w.listen()
 	args := append([]string{"-c", closed, w.path("slurmflex-hook")}, w.plain("suspend", "alpha-a3-[0-1]")...)
-	w.requireHandedOver(t, []string{beProgram}, "/bin/sh", args...)
+	w.requireHandedOver([]string{beProgram}, "/bin/sh", args...)
 	assert.Len(t, wakeUps, 1)
 
 	args[len(args)-1] = "alpha-cpu-0"
 	code, _ := run(t, []string{beProgram}, "/bin/sh", args...)
 	assert.Equal(t, becameSlurmflex, code)
-	assert.Equal(t, args[3:], w.lines(t, "arguments"))
+	assert.Equal(t, args[3:], w.lines("arguments"))
 }
 
 func TestErrorNamesASlurmflexThatCannotRun(t *testing.T) {
@@ -175,7 +175,7 @@ const mostMemory = 16 << 20
 func TestHookForAWholeClusterNeedsLittleMemory(t *testing.T) {
 	w := newWorld(t)
 	const nodes, jobs = 5000, 1000
-	w.write(t, "config.yaml", site.Text(nodes, "  run_dir: DIR/run\n"), 0o644)
+	w.write("config.yaml", site.Text(nodes, "  run_dir: DIR/run\n"), 0o644)
 	queue := make([]slurm.Job, jobs)
 	for i := range queue {
 		queue[i] = slurm.Job{ID: uint32(i + 1), Partition: "train", Nodes: site.Nodes(i*nodes/jobs, nodes/jobs)}
@@ -187,13 +187,13 @@ func TestHookForAWholeClusterNeedsLittleMemory(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 
 	// The names of the longest hostlist, not folded.
-	wakeUps := w.listen(t)
+	wakeUps := w.listen()
 	var list []byte
 	for _, name := range site.Nodes(0, nodes) {
 		list = append(append(list, name...), ',')
 	}
 	args := append([]string{"1", w.path("slurmflex-hook")}, w.plain("resume", string(list[:len(list)-1]))...)
-	printed := w.requireHandedOver(t, w.env(), w.path("stopwatch"), args...)
+	printed := w.requireHandedOver(w.env(), w.path("stopwatch"), args...)
 	require.Len(t, wakeUps, 1)
 	assert.Len(t, (<-wakeUps).Jobs, jobs)
 	var laps []struct{ Memory int }

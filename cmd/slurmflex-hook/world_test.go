@@ -33,7 +33,10 @@ func TestMain(m *testing.M) {
 // world is a folder with the files that the hook finds on a controller: the configuration of a
 // cluster with flex nodes alpha-a3-[0-7] and other nodes alpha-cpu-[0-1], and a dummy slurmflex
 // next to the hook.
-type world struct{ dir string }
+type world struct {
+	t   *testing.T
+	dir string
+}
 
 const configText = `slurm_cluster_name: alpha
 project: demo
@@ -61,13 +64,13 @@ const becameSlurmflex = 7 // the dummy's exit code
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{dir: must.Get(os.MkdirTemp("", "hook"))} // short: the kernel limits a socket's path to 107 bytes
+	w := &world{t: t, dir: must.Get(os.MkdirTemp("", "hook"))} // short: the kernel limits a socket's path to 107 bytes
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(w.dir)) })
 	must.Do(os.Chmod(w.dir, 0o755)) // whatever the umask is
 	must.Do(os.Mkdir(w.path("run"), 0o700))
-	w.write(t, "config.yaml", configText, 0o644)
-	w.write(t, "slurmflex", dummy, 0o755)
-	w.write(t, "resume.json", `{"jobs":[{"job_id":812,"nodes_resume":"alpha-a3-[0-1]"}],"all_nodes_resume":"alpha-a3-[0-1]"}`, 0o600)
+	w.write("config.yaml", configText, 0o644)
+	w.write("slurmflex", dummy, 0o755)
+	w.write("resume.json", `{"jobs":[{"job_id":812,"nodes_resume":"alpha-a3-[0-1]"}],"all_nodes_resume":"alpha-a3-[0-1]"}`, 0o600)
 	program := must.Get(os.ReadFile(must.Get(os.Executable())))
 	must.Do(os.WriteFile(w.path("slurmflex-hook"), program, 0o755))
 	return w
@@ -76,16 +79,16 @@ func newWorld(t *testing.T) *world {
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
 // write writes a file; DIR in the text is replaced by the world's folder.
-func (w *world) write(t *testing.T, name, text string, mode os.FileMode) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(w.path(name), []byte(strings.ReplaceAll(text, "DIR", w.dir)), mode))
+func (w *world) write(name, text string, mode os.FileMode) {
+	w.t.Helper()
+	require.NoError(w.t, os.WriteFile(w.path(name), []byte(strings.ReplaceAll(text, "DIR", w.dir)), mode))
 }
 
 // listen starts a daemon that only accepts wake-ups.
-func (w *world) listen(t *testing.T) <-chan wake.Call {
-	t.Helper()
-	wakeUps, err := wake.Listen(t.Context(), wake.SocketPath(w.path("run")), "alpha", zap.NewNop())
-	require.NoError(t, err)
+func (w *world) listen() <-chan wake.Call {
+	w.t.Helper()
+	wakeUps, err := wake.Listen(w.t.Context(), wake.SocketPath(w.path("run")), "alpha", zap.NewNop())
+	require.NoError(w.t, err)
 	return wakeUps
 }
 
@@ -115,34 +118,34 @@ const slack = time.Minute
 
 // requireHandedOver asserts that a program succeeds without slurmflex, and returns its output. It
 // repeats the run if a busy machine delays the daemon.
-func (w *world) requireHandedOver(t *testing.T, env []string, program string, args ...string) string {
-	t.Helper()
+func (w *world) requireHandedOver(env []string, program string, args ...string) string {
+	w.t.Helper()
 	for begun := time.Now(); ; {
-		code, printed := run(t, env, program, args...)
+		code, printed := run(w.t, env, program, args...)
 		if code == 0 {
-			assert.NoFileExists(t, w.path("arguments"), "it became slurmflex")
+			assert.NoFileExists(w.t, w.path("arguments"), "it became slurmflex")
 			return printed
 		}
-		require.Less(t, time.Since(begun), slack, "it becomes slurmflex each time: %v: %s", w.lines(t, "arguments"), printed)
-		require.NoError(t, os.Remove(w.path("arguments")))
+		require.Less(w.t, time.Since(begun), slack, "it becomes slurmflex each time: %v: %s", w.lines("arguments"), printed)
+		require.NoError(w.t, os.Remove(w.path("arguments")))
 	}
 }
 
 // lines returns the lines of a file of the world.
-func (w *world) lines(t *testing.T, name string) []string {
-	t.Helper()
+func (w *world) lines(name string) []string {
+	w.t.Helper()
 	b, err := os.ReadFile(w.path(name))
-	require.NoError(t, err)
+	require.NoError(w.t, err)
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
 // requireBecomes asserts that the hook becomes slurmflex with its own arguments and environment,
 // and leaves error messages to slurmflex.
-func (w *world) requireBecomes(t *testing.T, args ...string) {
-	t.Helper()
-	code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
-	assert.Equal(t, becameSlurmflex, code, args)
-	assert.Empty(t, printed)
-	require.Equal(t, args, w.lines(t, "arguments"))
-	assert.ElementsMatch(t, w.env(), w.lines(t, "environ"))
+func (w *world) requireBecomes(args ...string) {
+	w.t.Helper()
+	code, printed := run(w.t, w.env(), w.path("slurmflex-hook"), args...)
+	assert.Equal(w.t, becameSlurmflex, code, args)
+	assert.Empty(w.t, printed)
+	require.Equal(w.t, args, w.lines("arguments"))
+	assert.ElementsMatch(w.t, w.env(), w.lines("environ"))
 }

@@ -12,12 +12,12 @@ import (
 func TestShellCompletesTheDaemonsNames(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
-	w.waiting(t)
-	w.flex(t, "sync").exits(t, exitDone)
-	d := w.served(t)
+	w.waiting()
+	w.flex("sync").exits(exitDone)
+	d := w.served()
 	completed := func(line string) string {
 		t.Helper()
-		r := w.flex(t, append([]string{"__completeNoDesc"}, strings.Split(line, " ")...)...).exits(t, exitDone)
+		r := w.flex(append([]string{"__completeNoDesc"}, strings.Split(line, " ")...)...).exits(exitDone)
 		words, found := strings.CutSuffix(r.stdout.String(), ":4\n") // 4: no file names
 		assert.True(t, found, "%s: %s", line, r.stdout.String())
 		return strings.Join(strings.Fields(words), " ")
@@ -47,8 +47,8 @@ func TestShellCompletesTheDaemonsNames(t *testing.T) {
 		assert.Equal(t, want, got, line)
 	}
 	assert.NoError(t, d.Process.Signal(unix.SIGTERM))
-	d.exits(t, exitDone)
+	d.exits(exitDone)
 	assert.Empty(t, completed("why "), "without a daemon")
-	w.configure(t, "project: demo", "project: [")
+	w.configure("project: demo", "project: [")
 	assert.Empty(t, completed("why "), "without a configuration that can be read")
 }

@@ -64,9 +64,9 @@ func TestPassWithoutComputeNamesWaitingJobsAndDeletesNothing(t *testing.T) {
 	for name, c := range unreachable {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.left(t) // with Compute, their machines would be deleted
-			w.nodes(t, poweringUp, 2, 2)
-			w.jobs(t, "813 1:00:00 CONFIGURING alpha-a3-2")
+			w.left() // with Compute, their machines would be deleted
+			w.nodes(poweringUp, 2, 2)
+			w.jobs("813 1:00:00 CONFIGURING alpha-a3-2")
 			synctest.Test(t, func(t *testing.T) {
 				begun := time.Now()
 				_, log, err := w.inside(t, c.wire, "sync")
@@ -76,7 +76,7 @@ func TestPassWithoutComputeNamesWaitingJobsAndDeletesNothing(t *testing.T) {
 				assert.NotContains(t, log, "waits for region", "one line for the region, not one for each group")
 				assert.Less(t, time.Since(begun), 5*time.Minute)
 			})
-			w.assertUntouched(t)
+			w.assertUntouched()
 			assert.Len(t, w.machines(), 2)
 		})
 	}
@@ -86,7 +86,7 @@ func TestPlanAndStatusReportThatComputeIsUnreachable(t *testing.T) {
 	for name, c := range unreachable {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.waiting(t)
+			w.waiting()
 			synctest.Test(t, func(t *testing.T) {
 				for _, command := range []string{"plan", "status"} {
 					out, log, err := w.inside(t, c.wire, command)
@@ -105,38 +105,38 @@ func everyCall(*http.Request) bool { return true }
 
 func TestHookEndsBeforeComputeAnswers(t *testing.T) {
 	w := newWorld(t)
-	reached, goOn := w.halts(t, everyCall)
-	w.waiting(t)
-	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
+	reached, goOn := w.halts(everyCall)
+	w.waiting()
+	r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone)
 	reached()
 	assert.Empty(t, w.cloud.Calls())
 	goOn()
-	r.settle(t)
-	w.requireAsked(t)
+	r.settle()
+	w.requireAsked()
 }
 
 func TestPassThatWaitsForComputeCanBeStopped(t *testing.T) {
 	w := newWorld(t)
-	reached, _ := w.halts(t, everyCall)
-	w.waiting(t)
-	r := w.flex(t, "sync")
+	reached, _ := w.halts(everyCall)
+	w.waiting()
+	r := w.flex("sync")
 	require.NoError(t, r.Start())
 	reached()
-	require.NoError(t, r.Process.Signal(unix.SIGTERM))
-	r.exits(t, exitFailed)
-	assert.Contains(t, r.stderr.String(), "slurmflex: pass interrupted: terminated signal received; the next one continues from there\n")
-	w.assertUntouched(t)
+	r.signal(unix.SIGTERM)
+	r.exits(exitFailed)
+	r.reports("slurmflex: pass interrupted: terminated signal received; the next one continues from there\n")
+	w.assertUntouched()
 }
 
 func TestErrorNamesUnreadableCredentials(t *testing.T) {
 	w := newWorld(t)
-	w.configure(t, "  compute_endpoint: ", "  credentials_file: DIR/key.json #")
-	r := w.flex(t, "sync").exits(t, exitFailed)
-	r.complains(t, "credentials", w.path("key.json"), "no such file or directory")
+	w.configure("  compute_endpoint: ", "  credentials_file: DIR/key.json #")
+	r := w.flex("sync").exits(exitFailed)
+	r.complains("credentials", w.path("key.json"), "no such file or directory")
 
-	w.waiting(t)
-	h := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
-	h.settle(t)
-	require.Len(t, w.log(t, "error"), 1)
-	assert.Contains(t, w.log(t, "error")[0], w.path("key.json"))
+	w.waiting()
+	h := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone)
+	h.settle()
+	require.Len(t, w.log("error"), 1)
+	assert.Contains(t, w.log("error")[0], w.path("key.json"))
 }

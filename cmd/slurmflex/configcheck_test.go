@@ -37,20 +37,20 @@ func (w *world) within(text string) string {
 
 func TestValidConfigurationPrintsOneLine(t *testing.T) {
 	w := newWorld(t)
-	r := w.flex(t, "config", "check").exits(t, exitDone)
+	r := w.flex("config", "check").exits(exitDone)
 	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: 1 of 1 nodeset uses flex-start\n", r.stdout.String())
 	assert.Empty(t, r.stderr.String())
 	assert.Empty(t, w.cloud.Calls())
-	assert.Empty(t, w.calls(t))
-	w.configure(t, "dws_flex: {use_job_duration: true}", "capacity: spot")
-	r = w.flex(t, "config", "check").exits(t, exitDone)
+	assert.Empty(t, w.calls())
+	w.configure("dws_flex: {use_job_duration: true}", "capacity: spot")
+	r = w.flex("config", "check").exits(exitDone)
 	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: 0 of 1 nodeset use flex-start, 1 other capacity\n", r.stdout.String())
 }
 
 func TestConfigurationWithAdviceIsValid(t *testing.T) {
 	w := newWorld(t)
-	w.configure(t, "{use_job_duration: true}", "{use_job_duration: true, job_duration_margin: 0}")
-	r := w.flex(t, "config", "check").exits(t, exitDone)
+	w.configure("{use_job_duration: true}", "{use_job_duration: true, job_duration_margin: 0}")
+	r := w.flex("config", "check").exits(exitDone)
 	assert.Equal(t, `config.yaml:14: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)
 config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start
 `, w.within(r.stdout.String()))
@@ -59,16 +59,16 @@ config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start
 
 func TestLimitOnCostNeedsPrices(t *testing.T) {
 	w := newWorld(t)
-	w.configure(t, "slurmflex:\n", "slurmflex:\n  limits: {bio: {user: ada, cost: 5}}\n")
-	r := w.flex(t, "config", "check").exits(t, exitUsage)
+	w.configure("slurmflex:\n", "slurmflex:\n  limits: {bio: {user: ada, cost: 5}}\n")
+	r := w.flex("config", "check").exits(exitUsage)
 	assert.Regexp(t, `^config.yaml:\d+: slurmflex.limits.bio.cost: holds no job back: read prices: open prices.yaml: no such file or directory; write the prices, or limit gpu_hours\n$`, w.within(r.stderr.String()))
 	require.NoError(t, os.WriteFile(w.path("prices.yaml"), []byte("currency: USD\nmachines: {a3-highgpu-8g: {flex: 1}}\n"), 0o644))
-	w.flex(t, "config", "check").exits(t, exitDone)
+	w.flex("config", "check").exits(exitDone)
 }
 
 func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
-	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(t, exitDone)
+	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(exitDone)
 	lines := strings.Split(strings.TrimSuffix(r.stdout.String(), "\n"), "\n")
 	require.Equal(t, path+": OK: cluster hpc: 3 of 6 nodesets use flex-start", lines[len(lines)-1])
 
@@ -84,7 +84,7 @@ func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 }
 
 func TestExplainPrintsAKeyWithValuesAndDefault(t *testing.T) {
-	r := prepare(t, nil, os.Args[0], "config", "--explain", "nodeset.a3.dws_flex.boot_failures").exits(t, exitDone)
+	r := prepare(t, nil, os.Args[0], "config", "--explain", "nodeset.a3.dws_flex.boot_failures").exits(exitDone)
 	assert.Equal(t, `nodeset.NAME.dws_flex.boot_failures
     Failed boots in a row before the nodeset is blocked; 0: no limit. Values: 0 to 1000 machines.
     Default: 5.
@@ -94,9 +94,9 @@ func TestExplainPrintsAKeyWithValuesAndDefault(t *testing.T) {
 
 func TestEffectiveConfigurationIsPrinted(t *testing.T) {
 	w := newWorld(t)
-	r := w.flex(t, "config", "check", "--effective").exits(t, exitDone)
+	r := w.flex("config", "check", "--effective").exits(exitDone)
 	assert.Empty(t, r.stderr.String())
-	assert.Contains(t, r.stdout.String(), "\n      max_run_duration: 604800\n")
+	r.shows("\n      max_run_duration: 604800\n")
 	cfg, err := config.Load(w.path("config.yaml"))
 	require.NoError(t, err)
 	text, err := cfg.Effective()
@@ -107,7 +107,7 @@ func TestEffectiveConfigurationIsPrinted(t *testing.T) {
 func TestFromSlurmGCPPrintsEditsAndWritesNothing(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
 	report := func(args ...string) string {
-		r := prepare(t, nil, os.Args[0], append([]string{"config", "from-slurm-gcp", path, "--slurm-version", "24.11"}, args...)...).exits(t, exitDone)
+		r := prepare(t, nil, os.Args[0], append([]string{"config", "from-slurm-gcp", path, "--slurm-version", "24.11"}, args...)...).exits(exitDone)
 		assert.Empty(t, r.stderr.String())
 		return r.stdout.String()
 	}
@@ -121,8 +121,8 @@ func TestFromSlurmGCPPrintsEditsAndWritesNothing(t *testing.T) {
 
 func TestFromSlurmGCPNamesUnreadableFiles(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
-	r := prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", path, "--slurm-version", "24.11", "--slurm-conf", "gone.conf").exits(t, exitUsage)
-	r.complains(t, "gone.conf: no such file or directory")
-	r = prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", path).exits(t, exitFailed)
-	r.complains(t, "scontrol", "or give --slurm-version, such as 22.05")
+	r := prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", path, "--slurm-version", "24.11", "--slurm-conf", "gone.conf").exits(exitUsage)
+	r.complains("gone.conf: no such file or directory")
+	r = prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", path).exits(exitFailed)
+	r.complains("scontrol", "or give --slurm-version, such as 22.05")
 }

@@ -23,9 +23,9 @@ var adasStory = json.RawMessage(`{"v":1,"kind":"job","id":"job-812@1793713440","
 
 // leases writes a history of two leases, ada's, which was used, and bob's, which was not, and the story of
 // ada's job.
-func (w *world) leases(t *testing.T) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))
+func (w *world) leases() {
+	w.t.Helper()
+	require.NoError(w.t, os.MkdirAll(w.path("history"), 0o755))
 	from := history.At(time.Date(2026, 11, 3, 12, 0, 0, 0, time.Local))
 	ada := history.Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}
 	lease := history.Entry{
@@ -35,49 +35,49 @@ func (w *world) leases(t *testing.T) {
 	}
 	unused := lease
 	unused.ID, unused.Who, unused.Uses = "2", history.Who{Job: 813, User: "bob"}, nil
-	require.NoError(t, history.Append(w.path("history"), "alpha", false, []any{lease, unused, adasStory}))
-	w.write(t, "prices.yaml", "currency: USD\ndate: 2026-11-01\nmachines: {a3-highgpu-8g: {flex: 40, on_demand: 80}}\n")
+	require.NoError(w.t, history.Append(w.path("history"), "alpha", false, []any{lease, unused, adasStory}))
+	w.write("prices.yaml", "currency: USD\ndate: 2026-11-01\nmachines: {a3-highgpu-8g: {flex: 40, on_demand: 80}}\n")
 }
 
 func TestBillIsATable(t *testing.T) {
 	w := newWorld(t)
-	w.leases(t)
+	w.leases()
 	assert.Equal(t, `account  machine h  GPU h     USD
 (none)         2.0   16.0   80.00
 ml             2.0   16.0   80.00
 total          4.0   32.0  160.00
 the same machine hours: 320.00 at on-demand prices
 prices of 2026-11-01
-`, w.flex(t, "cost", "--prices", w.path("prices.yaml")).exits(t, exitDone).stdout.String())
+`, w.prints("cost", "--prices", w.path("prices.yaml")))
 }
 
 func TestBillNamesTimeLostInRaces(t *testing.T) {
 	w := newWorld(t)
-	w.leases(t)
-	assert.NotContains(t, w.flex(t, "cost").exits(t, exitDone).stdout.String(), "races")
+	w.leases()
+	assert.NotContains(t, w.prints("cost"), "races")
 	from := history.At(time.Date(2026, 11, 4, 12, 0, 0, 0, time.Local))
 	require.NoError(t, history.Append(w.path("history"), "alpha", false, []history.Entry{{
 		Version: history.Version, Kind: history.Lease, ID: "3", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1", Node: "alpha-a3-0",
 		Count: 1, GPUs: 8, From: from, To: from + 3600, Who: history.Who{Job: 812, User: "ada"}, FlexStart: true, RaceLost: 3600,
 	}}))
-	text := w.flex(t, "cost").exits(t, exitDone).stdout.String()
+	text := w.prints("cost")
 	assert.Contains(t, text, "\nlost in races: 1.0 machine hours (20.0 %), for jobs that started in another nodeset\n")
-	text = w.flex(t, "cost", "--to", "2026-11-04").exits(t, exitDone).stdout.String()
+	text = w.prints("cost", "--to", "2026-11-04")
 	assert.NotContains(t, text, "races")
 }
 
 func TestPricesAreReadFromTheConfigurationsFolder(t *testing.T) {
 	w := newWorld(t)
-	w.leases(t)
-	assert.Contains(t, w.flex(t, "cost").exits(t, exitDone).stdout.String(), "prices of 2026-11-01\n")
+	w.leases()
+	assert.Contains(t, w.prints("cost"), "prices of 2026-11-01\n")
 	require.NoError(t, os.Remove(w.path("prices.yaml")))
-	assert.NotContains(t, w.flex(t, "cost").exits(t, exitDone).stdout.String(), "prices of")
+	assert.NotContains(t, w.prints("cost"), "prices of")
 }
 
 func TestBillCoversTheRequestedTime(t *testing.T) {
 	w := newWorld(t)
-	w.leases(t)
-	text := w.flex(t, "cost", "--by=user", "--from=2026-11-03T13:00", "--to=2026-11-04", "--json").exits(t, exitDone).stdout
+	w.leases()
+	text := w.flex("cost", "--by=user", "--from=2026-11-03T13:00", "--to=2026-11-04", "--json").exits(exitDone).stdout
 	var r cost.Report
 	require.NoError(t, json.Unmarshal(text.Bytes(), &r))
 	assert.Equal(t, []cost.Line{{Key: "ada", Machine: 3600, GPU: 28800, Cost: "40.00"}, {Key: "bob", Machine: 3600, GPU: 28800, Cost: "40.00"}}, r.Rows)
@@ -86,7 +86,7 @@ func TestBillCoversTheRequestedTime(t *testing.T) {
 // D9: if Slurm does not check accounts, users choose them freely.
 func TestHostileAccountNamesAreClipped(t *testing.T) {
 	w := newWorld(t)
-	w.leases(t)
+	w.leases()
 	from := history.At(time.Date(2026, 11, 3, 12, 0, 0, 0, time.Local))
 	var hostile []history.Entry
 	for _, account := range []string{"=cmd|'/C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n@x", "red\x1b[31m\x9b2J", strings.Repeat("x", 900), "a,\"b\"", "x;=1"} {
@@ -97,20 +97,20 @@ func TestHostileAccountNamesAreClipped(t *testing.T) {
 	}
 	require.NoError(t, history.Append(w.path("history"), "alpha", false, hostile))
 
-	table := w.flex(t, "cost").exits(t, exitDone).stdout.String()
+	table := w.prints("cost")
 	assert.NotRegexp(t, `[[:cntrl:]]`, strings.ReplaceAll(table, "\n", ""))
 	for line := range strings.Lines(table) {
 		assert.LessOrEqual(t, len([]rune(line)), 140)
 	}
 	var r cost.Report
-	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--json").exits(t, exitDone).stdout.Bytes(), &r))
+	require.NoError(t, json.Unmarshal(w.flex("cost", "--json").exits(exitDone).stdout.Bytes(), &r))
 }
 
 func TestBillIsPrintedAsJSON(t *testing.T) {
 	w := newWorld(t)
-	w.leases(t)
+	w.leases()
 	var r cost.Report
-	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--by=job", "--json").exits(t, exitDone).stdout.Bytes(), &r))
+	require.NoError(t, json.Unmarshal(w.flex("cost", "--by=job", "--json").exits(exitDone).stdout.Bytes(), &r))
 	assert.Equal(t, view.EnvelopeOf("cost"), r.Envelope)
 	assert.Equal(t, "812", r.Rows[0].Key)
 	assert.EqualValues(t, 7200, r.Rows[0].Machine)
@@ -120,20 +120,20 @@ func TestBillIsPrintedAsJSON(t *testing.T) {
 // A sync bills a running machine up to the time of the sync.
 func TestRunningMachineIsBilled(t *testing.T) {
 	w := newWorld(t)
-	w.left(t)
-	w.jobs(t, "812 2:00:00 RUNNING alpha-a3-[0-1]")
-	w.nodes(t, "ALLOCATED+CLOUD", 0, 1)
-	w.flex(t, "sync").exits(t, exitDone)
-	text := w.flex(t, "cost", "--by", "user").exits(t, exitDone).stdout.String()
+	w.left()
+	w.jobs("812 2:00:00 RUNNING alpha-a3-[0-1]")
+	w.nodes("ALLOCATED+CLOUD", 0, 1)
+	w.flex("sync").exits(exitDone)
+	text := w.prints("cost", "--by", "user")
 	assert.Contains(t, text, "\nada ")
 	assert.Contains(t, text, "2 leases still running, counted up to now\n")
 }
 
 func TestCostCoversTheMonth(t *testing.T) {
 	w := newWorld(t)
-	w.leases(t)
+	w.leases()
 	for month, total := range map[string]string{"2026-11": "4.0", "2026-10": "0.0"} {
-		text := w.flex(t, "cost", "--month", month).exits(t, exitDone).stdout.String()
+		text := w.prints("cost", "--month", month)
 		assert.Regexp(t, `(?m)^total .* `+total+` +\S+ +\S+$`, text, month)
 	}
 }

@@ -16,15 +16,15 @@ import (
 
 func TestDownWithoutATerminalRequiresYes(t *testing.T) {
 	w := newWorld(t)
-	w.left(t)
-	r := w.flex(t, "down").exits(t, exitUsage)
-	r.complains(t, "no terminal to ask for the cluster's name; to take it down without being asked: --yes")
-	assert.Empty(t, w.calls(t))
+	w.left()
+	r := w.flex("down").exits(exitUsage)
+	r.complains("no terminal to ask for the cluster's name; to take it down without being asked: --yes")
+	assert.Empty(t, w.calls())
 }
 
 func TestDownStartsOnlyAfterTheClusterNameIsTyped(t *testing.T) {
 	w := newWorld(t)
-	w.left(t)
+	w.left()
 	for _, test := range []struct {
 		typed string
 		exit  int
@@ -35,15 +35,15 @@ func TestDownStartsOnlyAfterTheClusterNameIsTyped(t *testing.T) {
 	} {
 		assert.Len(t, w.machines(), 2)
 		term := newTerminal(t, 24, 80)
-		r := w.flex(t, "down")
+		r := w.flex("down")
 		r.Stdin = term.tty
 		require.NoError(t, r.Start())
 		_, err := term.keyboard.WriteString(test.typed + "\n")
 		require.NoError(t, err)
-		r.exits(t, test.exit)
+		r.exits(test.exit)
 		assert.Contains(t, r.stderr.String(), "down: cluster alpha: 2 instances, 1 group, 0 requests, 0 policies, 0 reservations\n"+
 			"down: 0 jobs to requeue, 0 jobs to cancel, 0 jobs to leave alone\nType the name of the cluster to take it down: ")
-		assert.Contains(t, r.stderr.String(), test.says)
+		r.reports(test.says)
 	}
 	assert.Empty(t, w.machines())
 	assert.Empty(t, w.cloud.State().Groups)
@@ -51,8 +51,8 @@ func TestDownStartsOnlyAfterTheClusterNameIsTyped(t *testing.T) {
 
 func TestDownReportsAsJSON(t *testing.T) {
 	w := newWorld(t)
-	w.left(t)
-	r := w.flex(t, "down", "--yes", "--json").exits(t, exitDone)
+	w.left()
+	r := w.flex("down", "--yes", "--json").exits(exitDone)
 	var done view.Takedown
 	decoder := json.NewDecoder(strings.NewReader(r.stdout.String()))
 	decoder.DisallowUnknownFields()
@@ -69,54 +69,54 @@ func TestDownReportsAsJSON(t *testing.T) {
 
 func TestDownCanListItsSteps(t *testing.T) {
 	w := newWorld(t)
-	w.left(t)
-	r := w.flex(t, "down", "--nodeset", "a3", "--dry-run").exits(t, exitDone)
+	w.left()
+	r := w.flex("down", "--nodeset", "a3", "--dry-run").exits(exitDone)
 	assert.Equal(t, `delete instances alpha-a3-[0-1] of alpha-a3-job-812
     because it is taken down
 delete group alpha-a3-job-812, once its machines are gone
     because it is taken down
 `, r.stdout.String())
-	w.assertUntouched(t)
+	w.assertUntouched()
 }
 
 func TestUndoOpensOnlyPartitionsThatDownClosed(t *testing.T) {
 	w := newWorld(t)
-	w.answer(t, "scontrol", `case "$*" in *partition) echo "PartitionName=train Nodes=alpha-a3-[0-7] State=DOWN"; exit ;; esac
+	w.answer("scontrol", `case "$*" in *partition) echo "PartitionName=train Nodes=alpha-a3-[0-7] State=DOWN"; exit ;; esac
 `+knowing)
-	r := w.flex(t, "down", "--yes").exits(t, exitDone)
+	r := w.flex("down", "--yes").exits(exitDone)
 	assert.NotContains(t, r.stdout.String(), "to undo:")
-	assert.Contains(t, r.stderr.String(), "down: to undo, if an earlier down has closed it: scontrol update partitionname=train state=up\n")
+	r.reports("down: to undo, if an earlier down has closed it: scontrol update partitionname=train state=up\n")
 }
 
 // down --drain waits for a job that runs for days. The admin gives up, and the partition is closed by then.
 func TestInterruptedDownSaysHowToUndo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.nodes(t, "ALLOCATED+CLOUD", 0, 1)
-	w.jobs(t, "812 2:00:00 RUNNING alpha-a3-[0-1]")
-	w.answer(t, "scontrol", `case "$*" in
+	w.nodes("ALLOCATED+CLOUD", 0, 1)
+	w.jobs("812 2:00:00 RUNNING alpha-a3-[0-1]")
+	w.answer("scontrol", `case "$*" in
 *partition) s=UP; if [ -e DIR/closed ]; then s=DOWN; echo >> DIR/looks; fi; echo "PartitionName=train Nodes=alpha-a3-[0-7] State=$s"; exit ;;
 "update partitionname="*) touch DIR/closed; exit ;;
 esac
 `+knowing)
-	r := w.flex(t, "down", "--yes", "--drain")
+	r := w.flex("down", "--yes", "--drain")
 	require.NoError(t, r.Start())
 	require.Eventually(t, func() bool {
 		looks, _ := os.ReadFile(w.path("looks"))
 		return len(looks) > 2 // so one of them has ended
 	}, time.Minute, 50*time.Millisecond)
-	require.NoError(t, r.Process.Signal(unix.SIGINT))
-	r.exits(t, exitFailed)
-	assert.Contains(t, r.stderr.String(), "down: to undo: scontrol update partitionname=train state=up\n")
-	assert.Contains(t, r.stderr.String(), "down interrupted")
+	r.signal(unix.SIGINT)
+	r.exits(exitFailed)
+	r.reports("down: to undo: scontrol update partitionname=train state=up\n")
+	r.reports("down interrupted")
 }
 
 func TestDownFailsAndNamesRemainingObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.waiting(t)
-	w.losing(t)
-	r := w.flex(t, "down", "--yes").exits(t, exitFailed)
+	w.waiting()
+	w.losing()
+	r := w.flex("down", "--yes").exits(exitFailed)
 	assert.Equal(t, "left: job 812 keeps alpha-a3-[0-1], because Slurm would not requeue it; --drain waits for it, --now cancels it\n"+
 		"down: left behind: 0 instances, 0 groups, 0 requests, 0 policies, 0 reservations\n", r.stdout.String())
 	assert.True(t, strings.HasSuffix(r.stderr.String(), "\nslurmflex: not all is down; once what is named is fixed, run it again\n"), r.stderr.String())
@@ -125,11 +125,11 @@ func TestDownFailsAndNamesRemainingObjects(t *testing.T) {
 func TestDownSkipsASlurmctldThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.left(t)
-	w.answer(t, "scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
-	w.flex(t, "down", "--yes").exits(t, exitFailed).complains(t, "to take down a cluster without slurmctld: slurmflex down --now")
-	w.assertUntouched(t)
-	r := w.flex(t, "down", "--now", "--yes").exits(t, exitDone)
+	w.left()
+	w.answer("scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
+	w.flex("down", "--yes").exits(exitFailed).complains("to take down a cluster without slurmctld: slurmflex down --now")
+	w.assertUntouched()
+	r := w.flex("down", "--now", "--yes").exits(exitDone)
 	assert.Equal(t, "down: left behind: 0 instances, 0 groups, 0 requests, 0 policies; reservations unknown\n", r.stdout.String())
 	assert.Empty(t, w.machines())
 }
@@ -145,13 +145,13 @@ func TestDownDoesNothingIfOnlySlurmsCommandsFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.left(t)
-			w.answer(t, "scontrol", c.does)
+			w.left()
+			w.answer("scontrol", c.does)
 			if c.does == "" {
 				require.NoError(t, os.Remove(w.path("bin/scontrol")))
 			}
-			w.flex(t, "down", "--now", "--yes").exits(t, exitFailed).complains(t, "nothing done, because Slurm could not be read; run it again once this works: scontrol show config: ", c.says)
-			w.assertUntouched(t)
+			w.flex("down", "--now", "--yes").exits(exitFailed).complains("nothing done, because Slurm could not be read; run it again once this works: scontrol show config: ", c.says)
+			w.assertUntouched()
 		})
 	}
 }

@@ -18,9 +18,9 @@ import (
 
 // past writes a history of that many waits for two nodes. The waits last one minute, two minutes
 // and so on, in a mixed order without a trend. Their number must not be a multiple of 17.
-func (w *world) past(t *testing.T, waits int) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))
+func (w *world) past(waits int) {
+	w.t.Helper()
+	require.NoError(w.t, os.MkdirAll(w.path("history"), 0o755))
 	var entries []history.Entry
 	for i := range waits {
 		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
@@ -29,16 +29,16 @@ func (w *world) past(t *testing.T, waits int) {
 			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i*17%waits+1)), End: history.Granted, Attempts: 1,
 		})
 	}
-	require.NoError(t, history.Append(w.path("history"), "alpha", false, entries))
+	require.NoError(w.t, history.Append(w.path("history"), "alpha", false, entries))
 }
 
 func TestEstimateUsesTheHistory(t *testing.T) {
 	w := newWorld(t)
-	w.past(t, 39)
-	text := w.flex(t, "estimate", "-p", "train", "-N", "2").exits(t, exitDone).stdout.String()
+	w.past(39)
+	text := w.prints("estimate", "-p", "train", "-N", "2")
 	assert.Regexp(t, `^partition train, nodeset a3, 2 nodes: wait: median 20m, 90th percentile 36m, from 39 requests like this one since \d{4}-\d\d-\d\d\n$`, text)
 
-	out := w.flex(t, "estimate", "--partition=train", "--nodes=1", "--json").exits(t, exitDone).stdout
+	out := w.flex("estimate", "--partition=train", "--nodes=1", "--json").exits(exitDone).stdout
 	var report estimate.Report
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	assert.Equal(t, view.EnvelopeOf("estimate"), report.Envelope)
@@ -49,9 +49,9 @@ func TestEstimateUsesTheHistory(t *testing.T) {
 
 func TestShortEstimateIsOneLineOrEmpty(t *testing.T) {
 	w := newWorld(t)
-	assert.Empty(t, w.flex(t, "estimate", "-p", "train", "-N", "2", "--short").exits(t, exitDone).stdout.String())
-	w.past(t, 39)
-	text := w.flex(t, "estimate", "-p", "train", "-N", "2", "--short").exits(t, exitDone).stdout.String()
+	assert.Empty(t, w.prints("estimate", "-p", "train", "-N", "2", "--short"))
+	w.past(39)
+	text := w.prints("estimate", "-p", "train", "-N", "2", "--short")
 	assert.Regexp(t, `^partition train, nodeset a3, 2 nodes: wait: median 20m, [^\n]*\n$`, text)
 }
 
@@ -59,44 +59,44 @@ func TestShortEstimateIsOneLineOrEmpty(t *testing.T) {
 func TestMissingHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
 	w := newWorld(t)
 	for _, command := range []string{"estimate -p train", "estimate -p train --json", "cost", "cost --by user", "cost --json"} {
-		r := w.flex(t, strings.Fields(command)...).exits(t, exitFailed)
-		r.complains(t, "no history in "+w.path("history")+": ", "cluster alpha", "slurmflex.state_dir")
+		r := w.flex(strings.Fields(command)...).exits(exitFailed)
+		r.complains("no history in "+w.path("history")+": ", "cluster alpha", "slurmflex.state_dir")
 		assert.Empty(t, r.stdout.String(), command)
 	}
-	assert.Contains(t, w.flex(t, "why", "811").exits(t, exitDone).stdout.String(), "its story is unknown: ")
+	assert.Contains(t, w.prints("why", "811"), "its story is unknown: ")
 }
 
 func TestEmptyHistoryGivesNoEstimate(t *testing.T) {
 	w := newWorld(t)
-	w.past(t, 1)
-	text := w.flex(t, "estimate", "-p", "train").exits(t, exitDone).stdout.String()
+	w.past(1)
+	text := w.prints("estimate", "-p", "train")
 	assert.Equal(t, "partition train, nodeset a3, 1 node: too few past requests for an estimate\n", text)
 }
 
 // sync records a waiting job, and the estimate is for its remaining wait.
 func TestEstimateDependsOnTheJobsElapsedWait(t *testing.T) {
 	w := newWorld(t)
-	w.past(t, 39)
-	w.waiting(t)
+	w.past(39)
+	w.waiting()
 	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 0)
 	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 0)
-	w.flex(t, "sync").exits(t, exitDone)
-	text := w.flex(t, "estimate", "812").exits(t, exitDone).stdout.String()
+	w.flex("sync").exits(exitDone)
+	text := w.prints("estimate", "812")
 	assert.Regexp(t, `^job 812, nodeset a3, 2 nodes, waiting for \d+[sm]: remaining wait: median (19|20)m, 90th percentile 3[56]m, from 39 requests`, text)
 }
 
 func TestRunningJobHasNoEstimate(t *testing.T) {
 	w := newWorld(t)
-	w.left(t)
-	w.jobs(t, "812 2:00:00 RUNNING alpha-a3-[0-1]", "813 2:00:00 PENDING (null)")
-	w.nodes(t, "ALLOCATED+CLOUD", 0, 1)
-	w.flex(t, "estimate", "812").exits(t, exitFailed).complains(t, "job 812 has its machines")
-	w.flex(t, "estimate", "814").exits(t, exitFailed).complains(t, "job 814 is not in Slurm's queue")
+	w.left()
+	w.jobs("812 2:00:00 RUNNING alpha-a3-[0-1]", "813 2:00:00 PENDING (null)")
+	w.nodes("ALLOCATED+CLOUD", 0, 1)
+	w.flex("estimate", "812").exits(exitFailed).complains("job 812 has its machines")
+	w.flex("estimate", "814").exits(exitFailed).complains("job 814 is not in Slurm's queue")
 }
 
 func TestEstimateAsksComputeNothing(t *testing.T) {
 	w := newWorld(t)
-	w.past(t, 39)
-	w.flex(t, "estimate", "-p", "train", "-N", "2").exits(t, exitDone)
+	w.past(39)
+	w.flex("estimate", "-p", "train", "-N", "2").exits(exitDone)
 	assert.Empty(t, w.cloud.Calls())
 }

@@ -18,36 +18,36 @@ import (
 )
 
 // hook prepares a call by slurmctld.
-func (w *world) hook(t *testing.T, verb, nodes string, env ...string) *process {
-	t.Helper()
-	r := w.flex(t, verb, nodes)
+func (w *world) hook(verb, nodes string, env ...string) *process {
+	w.t.Helper()
+	r := w.flex(verb, nodes)
 	r.Env = append(r.Env, env...)
 	return r
 }
 
 // requireAsked asserts that job 812's machines were requested exactly once.
-func (w *world) requireAsked(t *testing.T) {
-	t.Helper()
-	require.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.changes())
+func (w *world) requireAsked() {
+	w.t.Helper()
+	require.Equal(w.t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.changes())
 	g, ok := w.cloud.State().Group("alpha-a3-job-812")
-	require.True(t, ok)
-	require.Len(t, g.Requests, 1)
-	assert.Equal(t, "a1", g.Requests[0].Name)
-	assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, g.Requests[0].Instances)
-	assert.Equal(t, "2h10m0s", g.Requests[0].Duration.String())
+	require.True(w.t, ok)
+	require.Len(w.t, g.Requests, 1)
+	assert.Equal(w.t, "a1", g.Requests[0].Name)
+	assert.Equal(w.t, []string{"alpha-a3-0", "alpha-a3-1"}, g.Requests[0].Instances)
+	assert.Equal(w.t, "2h10m0s", g.Requests[0].Duration.String())
 }
 
 func TestResumeWithoutADaemonStartsAPass(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
-	r.saysNothing(t)
-	r.settle(t)
-	w.requireAsked(t)
-	assert.Empty(t, w.log(t, "warn"))
-	assert.Empty(t, w.log(t, "error"))
+	w.waiting()
+	r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone)
+	r.saysNothing()
+	r.settle()
+	w.requireAsked()
+	assert.Empty(t, w.log("warn"))
+	assert.Empty(t, w.log("error"))
 
-	first := w.calls(t)[0]
+	first := w.calls()[0]
 	assert.Equal(t, first.caller, first.session, "the pass leads its own session")
 	assert.NotEqual(t, strconv.Itoa(r.Process.Pid), first.caller, "it is not the hook")
 	assert.Equal(t, w.path("slurm.conf"), first.conf)
@@ -55,39 +55,39 @@ func TestResumeWithoutADaemonStartsAPass(t *testing.T) {
 
 func TestRelativeConfigurationPathWorksForThePass(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	r := prepare(t, w.env(w.resumeFile(t)), os.Args[0], "resume", "--config", "config.yaml", "alpha-a3-[0-1]")
+	w.waiting()
+	r := prepare(t, w.env(w.resumeFile()), os.Args[0], "resume", "--config", "config.yaml", "alpha-a3-[0-1]")
 	r.Dir = w.dir
-	r.exits(t, exitDone).settle(t)
-	w.requireAsked(t)
+	r.exits(exitDone).settle()
+	w.requireAsked()
 }
 
 func TestPassContinuesWithoutALogFile(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
+	w.waiting()
 	require.NoError(t, os.Remove(w.path("log")))
-	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
-	r.complains(t, "open log", "slurmflex.log: no such file or directory", "create its folder")
-	r.settle(t)
-	w.requireAsked(t)
+	r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone)
+	r.complains("open log", "slurmflex.log: no such file or directory", "create its folder")
+	r.settle()
+	w.requireAsked()
 }
 
 func TestPassLogsItsFailureOnceAsJSON(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	w.answer(t, "scontrol", "echo 'scontrol: error: slurmctld is on fire' >&2; exit 1")
-	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
-	errs := w.log(t, "error")
+	w.waiting()
+	w.answer("scontrol", "echo 'scontrol: error: slurmctld is on fire' >&2; exit 1")
+	w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone).settle()
+	errs := w.log("error")
 	require.Len(t, errs, 1)
 	assert.Contains(t, errs[0], "read slurm.conf: scontrol show config: slurmctld is on fire")
 	assert.Empty(t, w.changes())
 }
 
 // listen starts a daemon that only accepts wake-ups.
-func (w *world) listen(t *testing.T) <-chan wake.Call {
-	t.Helper()
-	wakeUps, err := wake.Listen(t.Context(), wake.SocketPath(w.path("run")), "alpha", zap.NewNop())
-	require.NoError(t, err)
+func (w *world) listen() <-chan wake.Call {
+	w.t.Helper()
+	wakeUps, err := wake.Listen(w.t.Context(), wake.SocketPath(w.path("run")), "alpha", zap.NewNop())
+	require.NoError(w.t, err)
 	return wakeUps
 }
 
@@ -98,11 +98,11 @@ func handedOver(t *testing.T, hook func(w *world) *process) (*world, <-chan wake
 	t.Helper()
 	for begun := time.Now(); ; {
 		w := newWorld(t)
-		wakeUps := w.listen(t)
-		r := hook(w).exits(t, exitDone)
-		r.saysNothing(t)
-		r.settle(t)
-		late := w.log(t, "warn")
+		wakeUps := w.listen()
+		r := hook(w).exits(exitDone)
+		r.saysNothing()
+		r.settle()
+		late := w.log("warn")
 		if len(late) == 0 {
 			return w, wakeUps
 		}
@@ -116,13 +116,13 @@ func TestHookOnlyHandsOverToADaemon(t *testing.T) {
 			w, wakeUps := handedOver(t, func(w *world) *process {
 				env := []string{}
 				if verb == "resume" {
-					env = append(env, w.resumeFile(t))
+					env = append(env, w.resumeFile())
 				}
-				return w.hook(t, verb, "alpha-a3-[0-1]", env...)
+				return w.hook(verb, "alpha-a3-[0-1]", env...)
 			})
 			require.Len(t, wakeUps, 1)
 			assert.Equal(t, wake.Call{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: jobs}, <-wakeUps)
-			assert.Empty(t, w.calls(t), "no pass started")
+			assert.Empty(t, w.calls(), "no pass started")
 			assert.Empty(t, w.cloud.Calls())
 		})
 	}
@@ -130,16 +130,16 @@ func TestHookOnlyHandsOverToADaemon(t *testing.T) {
 
 func TestDeadDaemonsSocketDoesNotStopAHook(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
+	w.waiting()
 	socket, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)
 	require.NoError(t, unix.Bind(socket, &unix.SockaddrUnix{Name: wake.SocketPath(w.path("run"))}))
 	require.NoError(t, unix.Close(socket))
 	require.NoError(t, os.Chmod(wake.SocketPath(w.path("run")), 0o600))
-	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
-	w.requireAsked(t)
-	require.Len(t, w.log(t, "warn"), 1)
-	assert.Contains(t, w.log(t, "warn")[0], "daemon not reachable")
+	w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone).settle()
+	w.requireAsked()
+	require.Len(t, w.log("warn"), 1)
+	assert.Contains(t, w.log("warn")[0], "daemon not reachable")
 }
 
 func TestUnreadableResumeFileIsOneWarning(t *testing.T) {
@@ -149,17 +149,17 @@ func TestUnreadableResumeFileIsOneWarning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.waiting(t)
-			r := w.hook(t, "resume", "alpha-a3-[0-1]")
+			w.waiting()
+			r := w.hook("resume", "alpha-a3-[0-1]")
 			if c.content != "" {
 				r.Env = append(r.Env, "SLURM_RESUME_FILE="+w.path("resume.json"))
-				w.write(t, "resume.json", c.content)
+				w.write("resume.json", c.content)
 			}
-			r.exits(t, exitDone).saysNothing(t)
-			r.settle(t)
-			w.requireAsked(t)
-			require.Len(t, w.log(t, "warn"), 1)
-			assert.Contains(t, w.log(t, "warn")[0], c.says)
+			r.exits(exitDone).saysNothing()
+			r.settle()
+			w.requireAsked()
+			require.Len(t, w.log("warn"), 1)
+			assert.Contains(t, w.log("warn")[0], c.says)
 		})
 	}
 }
@@ -181,12 +181,12 @@ func TestResumeFileThatIsNotRegularIsRejectedImmediately(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.waiting(t)
+			w.waiting()
 			c.lay(t, w.path("resume.json"))
-			w.hook(t, "resume", "alpha-a3-[0-1]", "SLURM_RESUME_FILE="+w.path("resume.json")).exits(t, exitDone).settle(t)
-			w.requireAsked(t)
-			require.Len(t, w.log(t, "warn"), 1)
-			assert.Contains(t, w.log(t, "warn")[0], c.says)
+			w.hook("resume", "alpha-a3-[0-1]", "SLURM_RESUME_FILE="+w.path("resume.json")).exits(exitDone).settle()
+			w.requireAsked()
+			require.Len(t, w.log("warn"), 1)
+			assert.Contains(t, w.log("warn")[0], c.says)
 		})
 	}
 }
@@ -194,10 +194,10 @@ func TestResumeFileThatIsNotRegularIsRejectedImmediately(t *testing.T) {
 // C16: a log file that is a symbolic link may lead to another file, which must not be changed.
 func TestLogFileIsNotOpenedThroughALink(t *testing.T) {
 	w := newWorld(t)
-	w.write(t, "precious", "")
+	w.write("precious", "")
 	require.NoError(t, os.Symlink(w.path("precious"), w.path("log/slurmflex.log")))
-	r := w.hook(t, "suspend", "").exits(t, exitUsage)
-	assert.Contains(t, r.stderr.String(), "open log: open "+w.path("log/slurmflex.log")+": too many levels of symbolic links")
+	r := w.hook("suspend", "").exits(exitUsage)
+	r.reports("open log: open " + w.path("log/slurmflex.log") + ": too many levels of symbolic links")
 	text, err := os.ReadFile(w.path("precious"))
 	require.NoError(t, err)
 	assert.Empty(t, text)
@@ -211,10 +211,10 @@ func TestEmptyHostlistIsWrongUsage(t *testing.T) {
 	} {
 		t.Run(hostlist, func(t *testing.T) {
 			w := newWorld(t)
-			r := w.hook(t, "suspend", hostlist).exits(t, exitUsage)
-			r.complains(t, says)
-			assert.Len(t, w.log(t, "error"), 1)
-			assert.Empty(t, w.calls(t))
+			r := w.hook("suspend", hostlist).exits(exitUsage)
+			r.complains(says)
+			assert.Len(t, w.log("error"), 1)
+			assert.Empty(t, w.calls())
 		})
 	}
 }
@@ -222,17 +222,17 @@ func TestEmptyHostlistIsWrongUsage(t *testing.T) {
 func TestNodesAreReturnedIfNeitherDaemonNorPassCanRun(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
-	w.waiting(t)
+	w.waiting()
 	why := w.path("run") + ": no such file or directory"
-	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitFailed)
-	r.complains(t, "resume alpha-a3-[0-1]: daemon not reachable", why, "create folder "+w.path("run"), "set slurmflex.run_dir")
-	r.settle(t)
-	require.Len(t, w.updates(t), 1)
-	assert.Contains(t, w.updates(t)[0], "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: lstat "+why)
-	require.Len(t, w.log(t, "error"), 1)
-	assert.Contains(t, w.log(t, "error")[0], why)
-	require.Len(t, w.log(t, "warn"), 1)
-	assert.Contains(t, w.log(t, "warn")[0], "returned to Slurm")
+	r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitFailed)
+	r.complains("resume alpha-a3-[0-1]: daemon not reachable", why, "create folder "+w.path("run"), "set slurmflex.run_dir")
+	r.settle()
+	require.Len(t, w.updates(), 1)
+	assert.Contains(t, w.updates()[0], "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: lstat "+why)
+	require.Len(t, w.log("error"), 1)
+	assert.Contains(t, w.log("error")[0], why)
+	require.Len(t, w.log("warn"), 1)
+	assert.Contains(t, w.log("warn")[0], "returned to Slurm")
 	assert.Empty(t, w.cloud.Calls())
 }
 
@@ -246,36 +246,36 @@ func TestFailedResumePowersDownOnlyNodesWithoutJobs(t *testing.T) {
 		fails string
 	}{
 		"jobs run on some": {func(t *testing.T, w *world) {
-			w.nodes(t, "ALLOCATED+CLOUD", 2, 3)
-			w.jobs(t, "812 2:00:00 CONFIGURING alpha-a3-[0-1]", "813 2:00:00 RUNNING alpha-a3-[2-3]")
+			w.nodes("ALLOCATED+CLOUD", 2, 3)
+			w.jobs("812 2:00:00 CONFIGURING alpha-a3-[0-1]", "813 2:00:00 RUNNING alpha-a3-[2-3]")
 		}, "alpha-a3-[0-1]", ""},
 		"a job has just started on one that still shows POWERING_UP": {func(t *testing.T, w *world) {
-			w.jobs(t, "812 2:00:00 CONFIGURING alpha-a3-0", "813 2:00:00 RUNNING alpha-a3-1")
+			w.jobs("812 2:00:00 CONFIGURING alpha-a3-0", "813 2:00:00 RUNNING alpha-a3-1")
 		}, "alpha-a3-0", ""},
-		"no node powers up":       {func(t *testing.T, w *world) { w.nodes(t, "ALLOCATED+CLOUD", 0, 1) }, "", ""},
-		"Slurm would end the job": {func(t *testing.T, w *world) { w.losing(t) }, "", ""},
+		"no node powers up":       {func(t *testing.T, w *world) { w.nodes("ALLOCATED+CLOUD", 0, 1) }, "", ""},
+		"Slurm would end the job": {func(t *testing.T, w *world) { w.losing() }, "", ""},
 		"the nodes cannot be read": {func(t *testing.T, w *world) {
-			w.answer(t, "scontrol", `case "$*" in *"show nodes") echo "slurm_load_node error: Unable to contact slurm controller" >&2; exit 1 ;; esac
+			w.answer("scontrol", `case "$*" in *"show nodes") echo "slurm_load_node error: Unable to contact slurm controller" >&2; exit 1 ;; esac
 `+knowing)
 		}, "", "read nodes: scontrol -a -o show nodes: Unable to contact slurm controller"},
 		"the jobs cannot be read": {func(t *testing.T, w *world) {
-			w.answer(t, "squeue", `echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1`)
+			w.answer("squeue", `echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1`)
 		}, "", "read jobs: squeue"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			require.NoError(t, os.Remove(w.path("run")))
-			w.waiting(t)
+			w.waiting()
 			c.given(t, w)
-			r := w.hook(t, "resume", call, w.resumeFile(t)).exits(t, exitFailed)
-			r.complains(t, "resume "+call+": daemon not reachable", c.fails)
+			r := w.hook("resume", call, w.resumeFile()).exits(exitFailed)
+			r.complains("resume "+call+": daemon not reachable", c.fails)
 			if c.back == "" {
-				assert.Empty(t, w.updates(t))
+				assert.Empty(t, w.updates())
 				return
 			}
-			require.Len(t, w.updates(t), 1)
-			assert.Contains(t, w.updates(t)[0], "nodename="+c.back+" state=power_down_force")
-			assert.Contains(t, w.log(t, "warn")[0], `"returned":"`+c.back+`"`)
+			require.Len(t, w.updates(), 1)
+			assert.Contains(t, w.updates()[0], "nodename="+c.back+" state=power_down_force")
+			assert.Contains(t, w.log("warn")[0], `"returned":"`+c.back+`"`)
 		})
 	}
 }
@@ -283,33 +283,33 @@ func TestFailedResumePowersDownOnlyNodesWithoutJobs(t *testing.T) {
 func TestFailedReturnOfNodesIsReportedWithSlurmsError(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
-	w.waiting(t)
-	w.answer(t, "scontrol", `case "$*" in update*) echo 'slurm_update error: Access/permission denied' >&2; exit 1 ;; esac
+	w.waiting()
+	w.answer("scontrol", `case "$*" in update*) echo 'slurm_update error: Access/permission denied' >&2; exit 1 ;; esac
 `+knowing)
-	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitFailed)
-	r.complains(t, "daemon not reachable", "Access/permission denied")
-	require.Len(t, w.log(t, "error"), 2)
-	assert.Contains(t, w.log(t, "error")[1], "Access/permission denied")
+	r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitFailed)
+	r.complains("daemon not reachable", "Access/permission denied")
+	require.Len(t, w.log("error"), 2)
+	assert.Contains(t, w.log("error")[1], "Access/permission denied")
 }
 
 func TestSuspendThatCannotBeHandedOverLeavesSlurmAlone(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
-	r := w.hook(t, "suspend", "alpha-a3-[0-1]").exits(t, exitFailed)
-	r.complains(t, "suspend alpha-a3-[0-1]: daemon not reachable", "no such file or directory")
-	assert.Len(t, w.log(t, "error"), 1)
-	assert.Empty(t, w.calls(t))
+	r := w.hook("suspend", "alpha-a3-[0-1]").exits(exitFailed)
+	r.complains("suspend alpha-a3-[0-1]: daemon not reachable", "no such file or directory")
+	assert.Len(t, w.log("error"), 1)
+	assert.Empty(t, w.calls())
 }
 
 func TestSlurmflexHookNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	r := prepare(t, w.env(w.resumeFile(t)), "/bin/sh", "-c", `exec "$0" "$@" <&- >&- 2>&-`,
+	w.waiting()
+	r := prepare(t, w.env(w.resumeFile()), "/bin/sh", "-c", `exec "$0" "$@" <&- >&- 2>&-`,
 		os.Args[0], "--config", w.path("config.yaml"), "resume", "alpha-a3-[0-1]")
 	r.Dir = w.path("log")
-	r.exits(t, exitDone).settle(t)
-	w.requireAsked(t)
-	assert.Empty(t, w.log(t, "warn"))
+	r.exits(exitDone).settle()
+	w.requireAsked()
+	assert.Empty(t, w.log("warn"))
 	files, err := filepath.Glob(w.path("log/*"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{w.path("log/slurmflex.log")}, files, "nothing else is written where it runs")

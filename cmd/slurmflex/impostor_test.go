@@ -20,7 +20,7 @@ func TestAnotherUsersServerIsRejected(t *testing.T) {
 		t.Skip("needs root, to listen as another user")
 	}
 	w := newWorld(t)
-	address := w.listening(t)
+	address := w.listening()
 	runtime.LockOSThread()
 	_, err := unix.SetfsuidRetUid(65534)
 	require.NoError(t, err)
@@ -35,8 +35,8 @@ func TestAnotherUsersServerIsRejected(t *testing.T) {
 	go func() { _ = server.Serve(l) }()
 	defer server.Close()
 	for _, command := range [][]string{{"status"}, {"status", "--json"}, {"why", "812"}, {"estimate", "812"}} {
-		r := w.flex(t, command...).exits(t, exitFailed)
-		r.complains(t, "uid 65534", "listens at "+address+" instead of the slurmflex daemon", "ss -ltnp")
+		r := w.flex(command...).exits(exitFailed)
+		r.complains("uid 65534", "listens at "+address+" instead of the slurmflex daemon", "ss -ltnp")
 		assert.NotContains(t, r.stdout.String()+r.stderr.String(), "mallory")
 		assert.Empty(t, r.stdout.String())
 	}

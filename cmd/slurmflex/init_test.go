@@ -10,9 +10,9 @@ import (
 )
 
 // begun prepares init with names of new files and with an input.
-func (w *world) begun(t *testing.T, input string, args ...string) *process {
-	t.Helper()
-	r := prepare(t, w.env("PATH="+w.path("bin")+":/usr/bin:/bin"), os.Args[0],
+func (w *world) begun(input string, args ...string) *process {
+	w.t.Helper()
+	r := prepare(w.t, w.env("PATH="+w.path("bin")+":/usr/bin:/bin"), os.Args[0],
 		append([]string{"--config", w.path("new.yaml"), "init", "--flex-conf", w.path("flex.conf"), "--slurm-version", "24.11"}, args...)...)
 	r.Stdin = strings.NewReader(input)
 	return r
@@ -20,10 +20,10 @@ func (w *world) begun(t *testing.T, input string, args ...string) *process {
 
 func TestConfigCheckAcceptsTheFilesOfInit(t *testing.T) {
 	w := newWorld(t)
-	r := w.begun(t, "my-project\nus-central1\n\na3-megagpu-8g\n\n", "--cluster", "alpha", "--zones", "us-central1-a").exits(t, exitDone)
-	assert.Contains(t, r.stderr.String(), "Partition to create [train]: ")
-	assert.Contains(t, r.stdout.String(), "- create the instance template projects/my-project/regions/us-central1/instanceTemplates/a3 (docs/install.md, step 3)\n")
-	check := prepare(t, w.env(), os.Args[0], "--config", w.path("new.yaml"), "config", "check").exits(t, exitDone)
+	r := w.begun("my-project\nus-central1\n\na3-megagpu-8g\n\n", "--cluster", "alpha", "--zones", "us-central1-a").exits(exitDone)
+	r.reports("Partition to create [train]: ")
+	r.shows("- create the instance template projects/my-project/regions/us-central1/instanceTemplates/a3 (docs/install.md, step 3)\n")
+	check := prepare(t, w.env(), os.Args[0], "--config", w.path("new.yaml"), "config", "check").exits(exitDone)
 	assert.Equal(t, w.path("new.yaml")+": OK: cluster alpha: 1 of 1 nodeset uses flex-start\n", check.stdout.String())
 	text, err := os.ReadFile(w.path("flex.conf"))
 	require.NoError(t, err)
@@ -31,13 +31,13 @@ func TestConfigCheckAcceptsTheFilesOfInit(t *testing.T) {
 	assert.Contains(t, string(text), "PartitionName=train Nodes=alpha-a3-[0-7] ")
 	assert.Contains(t, string(text), "MaxTime=1-00:00:00")
 
-	w.begun(t, "").exits(t, exitUsage).complains(t, "new.yaml exists already, and init replaces no file")
+	w.begun("").exits(exitUsage).complains("new.yaml exists already, and init replaces no file")
 }
 
 func TestInitAcceptsEveryAnswerAsAFlag(t *testing.T) {
 	w := newWorld(t)
 	all := []string{"--cluster", "beta", "--project", "my-project", "--region", "us-central1", "--partition", "train", "--machine-type", "a3-megagpu-8g", "--time", "4:00:00"}
-	r := w.begun(t, "", all...).exits(t, exitDone)
+	r := w.begun("", all...).exits(exitDone)
 	assert.Empty(t, r.stderr.String())
 	text, err := os.ReadFile(w.path("new.yaml"))
 	require.NoError(t, err)
@@ -54,8 +54,8 @@ func TestInitWritesNothingAfterAWrongAnswer(t *testing.T) {
 		"is no zone of region us-central1":    {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "1-0", "--cluster", "alpha", "--zones", "europe-west4-a"},
 		"--time: must be longer than 0":       {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "0"},
 	} {
-		r := w.begun(t, "", args...).exits(t, exitUsage)
-		assert.Contains(t, r.stderr.String(), says)
+		r := w.begun("", args...).exits(exitUsage)
+		r.reports(says)
 		assert.NoFileExists(t, w.path("new.yaml"))
 		assert.NoFileExists(t, w.path("flex.conf"))
 	}
@@ -64,7 +64,7 @@ func TestInitWritesNothingAfterAWrongAnswer(t *testing.T) {
 func TestInitNamesAnUnknownMachineType(t *testing.T) {
 	w := newWorld(t)
 	all := []string{"--cluster", "beta", "--project", "my-project", "--region", "us-central1", "--partition", "train", "--machine-type", "a3-highgpu-9g", "--time", "4:00:00"}
-	r := w.begun(t, "", all...).exits(t, exitFailed)
-	assert.Contains(t, r.stderr.String(), "--machine-type a3-highgpu-9g: its CPUs and memory are unknown: ")
+	r := w.begun("", all...).exits(exitFailed)
+	r.reports("--machine-type a3-highgpu-9g: its CPUs and memory are unknown: ")
 	assert.NoFileExists(t, w.path("new.yaml"))
 }

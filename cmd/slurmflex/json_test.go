@@ -42,7 +42,7 @@ func TestEveryReportingCommandPrintsItsDocument(t *testing.T) {
 			for _, d := range documents {
 				assert.Contains(t, string(schema), fmt.Sprintf("\"const\": %q,", d.kind))
 				for _, command := range d.commands {
-					r := w.flex(t, append(strings.Fields(command), "--json")...).exits(t, exitDone)
+					r := w.in(t).flex(append(strings.Fields(command), "--json")...).exits(exitDone)
 					text := r.stdout.String()
 					decoder := json.NewDecoder(strings.NewReader(text))
 					decoder.DisallowUnknownFields()
@@ -59,26 +59,26 @@ func TestEveryReportingCommandPrintsItsDocument(t *testing.T) {
 
 func TestFailureIsInTheDocumentAndInTheExitStatus(t *testing.T) {
 	w := newWorld(t)
-	w.left(t)
+	w.left()
 	require.NoError(t, w.cloud.AddFault(fakegce.Fault{
 		Method: "*.deleteInstances", Status: 403, Message: "Required 'compute.instances.delete' permission",
 	}))
-	r := w.flex(t, "gc").exits(t, exitFailed)
+	r := w.flex("gc").exits(exitFailed)
 	assert.Equal(t, "0 actions done, 1 failed\n", r.stdout.String())
 	assert.Regexp(t, `\nslurmflex: 1 of 1 actions failed; the next pass retries\n$`, r.stderr.String())
-	r = w.flex(t, "gc", "--json").exits(t, exitFailed)
+	r = w.flex("gc", "--json").exits(exitFailed)
 	var pass view.Pass
 	require.NoError(t, json.Unmarshal(r.stdout.Bytes(), &pass))
 	require.Len(t, pass.Actions, 1)
 	assert.Contains(t, pass.Actions[0].Error, "Required 'compute.instances.delete' permission")
 	assert.Equal(t, 3, pass.Actions[0].Times)
 
-	w.configure(t, "project: demo\n", "")
+	w.configure("project: demo\n", "")
 	var report check.Report
-	r = w.flex(t, "config", "check", "--json").exits(t, exitUsage)
+	r = w.flex("config", "check", "--json").exits(exitUsage)
 	require.NoError(t, json.Unmarshal(r.stdout.Bytes(), &report))
 	assert.False(t, report.Valid)
 	require.Len(t, report.Findings, 1)
 	assert.Equal(t, check.Finding{Level: check.Fault, File: w.path("config.yaml"), Line: 1, Key: "project", Text: report.Findings[0].Text}, report.Findings[0])
-	assert.Contains(t, r.stderr.String(), "project: missing")
+	r.reports("project: missing")
 }

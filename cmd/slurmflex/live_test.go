@@ -13,8 +13,8 @@ import (
 func TestCheckFailsIfItCannotReadASetting(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Advance(time.Since(w.cloud.State().Now)) // its clock may be slow
-	w.answer(t, "scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
-	r := w.flex(t, "config", "check", "--live").exits(t, exitFailed)
+	w.answer("scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
+	r := w.flex("config", "check", "--live").exits(exitFailed)
 	assert.Empty(t, r.stdout.String())
 	assert.Equal(t, "config.yaml: slurm_bin_dir: not checked: scontrol show config: Unable to contact slurm controller (connect failure); check that slurmctld is running and SLURM_CONF is correct\n",
 		strings.Replace(w.within(r.stderr.String()), "config.yaml:3:", "config.yaml:", 1))

@@ -15,9 +15,9 @@ import (
 
 func TestActionIsOneLogLineWithItsSubject(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	w.configure(t, "  interval:", "  log_format: json\n  interval:")
-	r := w.flex(t, "sync").exits(t, exitDone)
+	w.waiting()
+	w.configure("  interval:", "  log_format: json\n  interval:")
+	r := w.flex("sync").exits(exitDone)
 	var requests []map[string]any
 	for line := range strings.Lines(r.stderr.String()) {
 		var entry map[string]any
@@ -40,8 +40,8 @@ func TestHooksLogFileHasTheConfiguredFormat(t *testing.T) {
 	} {
 		t.Run(format, func(t *testing.T) {
 			w := newWorld(t)
-			w.configure(t, "  interval:", "  log_format: "+format+"\n  interval:")
-			w.hook(t, "suspend", "").exits(t, exitUsage)
+			w.configure("  interval:", "  log_format: "+format+"\n  interval:")
+			w.hook("suspend", "").exits(exitUsage)
 			b, err := os.ReadFile(w.path("log/slurmflex.log"))
 			require.NoError(t, err)
 			assert.Contains(t, string(b), want)
@@ -51,41 +51,41 @@ func TestHooksLogFileHasTheConfiguredFormat(t *testing.T) {
 
 func TestDebugLogsEachCallAndEachCommand(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	quiet := w.flex(t, "plan").exits(t, exitDone).stderr.String()
+	w.waiting()
+	quiet := w.flex("plan").exits(exitDone).stderr.String()
 	assert.NotContains(t, quiet, "debug")
-	loud := w.flex(t, "--log-level", "debug", "plan").exits(t, exitDone).stderr.String()
+	loud := w.flex("--log-level", "debug", "plan").exits(exitDone).stderr.String()
 	assert.Contains(t, loud, ` debug compute {"method": "regionInstanceGroupManagers.list", "path": "/compute/v1/projects/demo/`)
 	assert.Contains(t, loud, ` debug slurm {"command": "scontrol -a -o show nodes", "took": "`)
 }
 
 func TestSIGUSR1TogglesDebugLogging(t *testing.T) {
 	w := newWorld(t)
-	d, says := w.talking(t)
+	d, says := w.talking()
 	says("daemon ready") // from here on, only the intended signal ends it
-	require.NoError(t, d.Process.Signal(unix.SIGUSR1))
+	d.signal(unix.SIGUSR1)
 	says(`log level changed by SIGUSR1 {"level": "debug"}`)
-	w.waiting(t)
-	w.wakeUp(t)
+	w.waiting()
+	w.wakeUp()
 	says(` debug slurm {"command": "scontrol -a -o show nodes"`)
-	require.NoError(t, d.Process.Signal(unix.SIGUSR1))
+	d.signal(unix.SIGUSR1)
 	says(`log level changed by SIGUSR1 {"level": "info"}`)
-	require.NoError(t, d.Process.Signal(unix.SIGTERM))
-	d.exits(t, exitDone)
+	d.signal(unix.SIGTERM)
+	d.exits(exitDone)
 }
 
 func TestJournalLinesHavePrioritiesButNoTimes(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
+	w.waiting()
 	journal, err := os.Create(filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
 	defer journal.Close()
 	var stat unix.Stat_t
 	require.NoError(t, unix.Fstat(int(journal.Fd()), &stat))
-	r := w.flex(t, "--log-level", "debug", "sync")
+	r := w.flex("--log-level", "debug", "sync")
 	r.Env = append(r.Env, fmt.Sprintf("JOURNAL_STREAM=%d:%d", stat.Dev, stat.Ino))
 	r.Stderr = journal
-	r.exits(t, exitDone)
+	r.exits(exitDone)
 	b, err := os.ReadFile(journal.Name())
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^<6>machines requested \{"action": "request 2 nodes .*", "job": 812, "nodes": "alpha-a3-\[0-1\]", "group": "alpha-a3-job-812", "why": "`, string(b))
@@ -94,7 +94,7 @@ func TestJournalLinesHavePrioritiesButNoTimes(t *testing.T) {
 		assert.Regexp(t, `^<[3-7]>\S`, line)
 	}
 
-	r = w.flex(t, "sync")
+	r = w.flex("sync")
 	r.Env = append(r.Env, "JOURNAL_STREAM=1:1") // inherited, but for another file than the journal
-	assert.NotContains(t, r.exits(t, exitDone).stderr.String(), "<6>")
+	assert.NotContains(t, r.exits(exitDone).stderr.String(), "<6>")
 }

@@ -10,7 +10,7 @@ import (
 
 func TestJobSubmitLuaContainsEachPartitionsLimits(t *testing.T) {
 	w := manyKindsWorld(t)
-	text := w.flex(t, "config", "lua", "job_submit").exits(t, exitDone).stdout.String()
+	text := w.prints("config", "lua", "job_submit")
 	assert.Contains(t, text, `local rules = {time = "refuse", nodes = "refuse", placement = "warn", gpus = "warn", requeue = "warn", no_time = "warn", partitions = "warn"}
 
 local partitions = {
@@ -19,7 +19,7 @@ local partitions = {
 }
 `)
 	file := w.path("job_submit.lua")
-	w.flex(t, "config", "lua", "job_submit", "--rule", "time=warn,gpus=off", "--machine", "a3=h4d-standard-192", "-o", file).exits(t, exitDone)
+	w.flex("config", "lua", "job_submit", "--rule", "time=warn,gpus=off", "--machine", "a3=h4d-standard-192", "-o", file).exits(exitDone)
 	written, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Contains(t, string(written), `{time = "warn", nodes = "refuse", placement = "warn", gpus = "off", requeue = "warn", no_time = "warn", partitions = "warn"}`)

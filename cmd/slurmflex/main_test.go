@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // beProgram in the environment makes the test binary run as slurmflex, both when a test starts it
@@ -36,6 +37,7 @@ const slack = time.Minute
 // process is one run of slurmflex.
 type process struct {
 	*exec.Cmd
+	t              *testing.T
 	stdout, stderr bytes.Buffer
 	alive          *os.File // reports end of file when the last process started by the run has ended
 	held           *os.File // the other end of the pipe, inherited by all these processes
@@ -44,7 +46,7 @@ type process struct {
 // prepare prepares a program with only the given environment, plus beProgram.
 func prepare(t *testing.T, env []string, program string, args ...string) *process {
 	t.Helper()
-	r := &process{Cmd: exec.CommandContext(t.Context(), program, args...)}
+	r := &process{t: t, Cmd: exec.CommandContext(t.Context(), program, args...)}
 	r.Env = append([]string{beProgram}, env...)
 	r.Stdout, r.Stderr = &r.stdout, &r.stderr
 	var err error
@@ -53,7 +55,7 @@ func prepare(t *testing.T, env []string, program string, args ...string) *proces
 	r.ExtraFiles = []*os.File{r.held}
 	t.Cleanup(func() {
 		r.held.Close()
-		r.settle(t)
+		r.settle()
 		r.alive.Close()
 	})
 	return r
@@ -61,37 +63,62 @@ func prepare(t *testing.T, env []string, program string, args ...string) *proces
 
 // exits runs the process to its end, or waits for its end if it is running, and checks the exit
 // code. Its child processes may continue.
-func (r *process) exits(t *testing.T, code int) *process {
-	t.Helper()
+func (r *process) exits(code int) *process {
+	r.t.Helper()
 	if r.Process == nil {
-		require.NoError(t, r.Start())
+		require.NoError(r.t, r.Start())
 	}
 	_ = r.Wait() // the exit code is checked
-	require.Equal(t, code, r.ProcessState.ExitCode(), "stdout: %sstderr: %s", &r.stdout, &r.stderr)
+	require.Equal(r.t, code, r.ProcessState.ExitCode(), "stdout: %sstderr: %s", &r.stdout, &r.stderr)
 	return r
 }
 
 // settle waits until every process started by the run has ended.
-func (r *process) settle(t *testing.T) {
-	t.Helper()
+func (r *process) settle() {
+	r.t.Helper()
 	r.held.Close()
-	require.NoError(t, r.alive.SetReadDeadline(time.Now().Add(slack)))
+	require.NoError(r.t, r.alive.SetReadDeadline(time.Now().Add(slack)))
 	_, err := io.ReadAll(r.alive)
-	require.NoError(t, err, "a process is left behind")
+	require.NoError(r.t, err, "a process is left behind")
 }
 
 // saysNothing asserts that the output is empty.
-func (r *process) saysNothing(t *testing.T) {
-	t.Helper()
-	assert.Empty(t, r.stdout.String())
-	assert.Empty(t, r.stderr.String())
+func (r *process) saysNothing() {
+	r.t.Helper()
+	assert.Empty(r.t, r.stdout.String())
+	assert.Empty(r.t, r.stderr.String())
+}
+
+// shows asserts that stdout contains the words.
+func (r *process) shows(words string) {
+	r.t.Helper()
+	assert.Contains(r.t, r.stdout.String(), words)
+}
+
+// reports asserts that stderr contains the words.
+func (r *process) reports(words string) {
+	r.t.Helper()
+	assert.Contains(r.t, r.stderr.String(), words)
+}
+
+// signal sends a signal to the process.
+func (r *process) signal(s os.Signal) {
+	r.t.Helper()
+	require.NoError(r.t, r.Process.Signal(s))
+}
+
+// stops ends a daemon.
+func (r *process) stops() {
+	r.t.Helper()
+	r.signal(unix.SIGTERM)
+	r.exits(exitDone).settle()
 }
 
 // complains asserts that stderr is one line that contains all the words.
-func (r *process) complains(t *testing.T, words ...string) {
-	t.Helper()
-	requireLine(t, r.stderr.String(), words...)
-	assert.True(t, strings.HasPrefix(r.stderr.String(), "slurmflex: "), "%s", &r.stderr)
+func (r *process) complains(words ...string) {
+	r.t.Helper()
+	requireLine(r.t, r.stderr.String(), words...)
+	assert.True(r.t, strings.HasPrefix(r.stderr.String(), "slurmflex: "), "%s", &r.stderr)
 }
 
 func requireLine(t *testing.T, text string, words ...string) {

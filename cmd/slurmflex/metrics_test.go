@@ -15,9 +15,9 @@ import (
 
 func TestDaemonServesItsMetrics(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	address := w.listening(t)
-	w.daemon(t)
+	w.waiting()
+	address := w.listening()
+	w.daemon()
 	page := ""
 	require.Eventually(t, func() bool {
 		answer, err := http.Get("http://" + address + "/metrics")
@@ -45,10 +45,10 @@ func TestDaemonServesItsMetrics(t *testing.T) {
 
 func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
+	w.waiting()
 	require.NoError(t, os.Mkdir(w.path("prom"), 0o755))
 	file := w.path("prom/slurmflex.prom")
-	w.flex(t, "sync", "--textfile", file).exits(t, exitDone).settle(t)
+	w.flex("sync", "--textfile", file).exits(exitDone).settle()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "slurmflex_actions_total{kind=\"create_request\",outcome=\"done\"} 1\n")
@@ -58,8 +58,8 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o644), info.Mode(), "node_exporter is another user")
 
-	w.withoutSlurm(t)
-	w.flex(t, "sync", "--textfile", file).exits(t, exitFailed).complains(t, "Unable to contact slurm controller")
+	w.withoutSlurm()
+	w.flex("sync", "--textfile", file).exits(exitFailed).complains("Unable to contact slurm controller")
 	again, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Equal(t, string(text), string(again), "that of the last good pass stays, and shows its age")
@@ -70,9 +70,9 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 
 func TestUnwritableMetricsFolderDoesNotStopThePass(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	r := w.flex(t, "sync", "--textfile", w.path("none/slurmflex.prom")).exits(t, exitFailed)
-	assert.Contains(t, r.stderr.String(), "slurmflex: write metrics: open "+w.path("none/slurmflex.prom"))
-	assert.Contains(t, r.stderr.String(), "; make the folder writable for this user, or set another --textfile\n")
-	w.requireAsked(t)
+	w.waiting()
+	r := w.flex("sync", "--textfile", w.path("none/slurmflex.prom")).exits(exitFailed)
+	r.reports("slurmflex: write metrics: open " + w.path("none/slurmflex.prom"))
+	r.reports("; make the folder writable for this user, or set another --textfile\n")
+	w.requireAsked()
 }

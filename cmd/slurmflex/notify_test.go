@@ -49,9 +49,9 @@ func (m manager) hearsNothing(t *testing.T) {
 }
 
 // service prepares the daemon as systemd starts it: Type=notify, with a watchdog.
-func (w *world) service(t *testing.T, socket string) *process {
-	t.Helper()
-	d := w.flex(t, "daemon")
+func (w *world) service(socket string) *process {
+	w.t.Helper()
+	d := w.flex("daemon")
 	d.Env = append(d.Env, "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=1500000000", "GOTRACEBACK=crash")
 	return d
 }
@@ -63,9 +63,9 @@ func TestDaemonNotifiesSystemd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.left(t)
+			w.left()
 			m := newManager(t, socket(w))
-			d := w.service(t, socket(w))
+			d := w.service(socket(w))
 			require.NoError(t, d.Start())
 			assert.Equal(t, map[string]string{
 				"READY": "1", "STATUS": "ready; first pass running",
@@ -75,31 +75,31 @@ func TestDaemonNotifiesSystemd(t *testing.T) {
 			assert.Equal(t, "1", state["WATCHDOG"])
 			assert.Regexp(t, `^ok: 2 machines, 0 requests waiting; last pass 20\S+Z$`, state["STATUS"])
 
-			require.NoError(t, d.Process.Signal(unix.SIGTERM))
+			d.signal(unix.SIGTERM)
 			for state["STOPPING"] == "" {
 				state = m.hears(t)
 			}
 			assert.Equal(t, map[string]string{"STOPPING": "1", "STATUS": "stopping"}, state)
-			d.exits(t, exitDone).settle(t)
+			d.exits(exitDone).settle()
 			m.hearsNothing(t)
 		})
 	}
 }
 
 // locked reports whether a process holds the file's lock, without touching the lock.
-func (w *world) locked(t *testing.T, name string) bool {
-	t.Helper()
+func (w *world) locked(name string) bool {
+	w.t.Helper()
 	var stat unix.Stat_t
-	require.NoError(t, unix.Stat(w.path(name), &stat))
+	require.NoError(w.t, unix.Stat(w.path(name), &stat))
 	locks, err := os.ReadFile("/proc/locks")
-	require.NoError(t, err)
+	require.NoError(w.t, err)
 	return strings.Contains(string(locks), fmt.Sprintf(":%d ", stat.Ino))
 }
 
 func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 	w := newWorld(t)
 	m := newManager(t, w.path("notify"))
-	d := w.service(t, w.path("notify"))
+	d := w.service(w.path("notify"))
 	require.NoError(t, d.Start())
 	require.Equal(t, "1", m.hears(t)["READY"])
 	require.Equal(t, "1", m.hears(t)["WATCHDOG"])
@@ -108,16 +108,15 @@ func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 	require.NoError(t, err)
 	defer holder.Close()
 	require.NoError(t, unix.Flock(int(holder.Fd()), unix.LOCK_EX))
-	begun := w.count(t, "squeue")
-	w.wakeUp(t)
-	require.Eventually(t, func() bool { return w.locked(t, "run/next.lock") }, slack, poll, "the pass waits for its turn")
+	begun := w.count("squeue")
+	w.wakeUp()
+	require.Eventually(t, func() bool { return w.locked("run/next.lock") }, slack, poll, "the pass waits for its turn")
 	m.hearsNothing(t)
-	require.Equal(t, begun, w.count(t, "squeue"))
+	require.Equal(t, begun, w.count("squeue"))
 
 	require.NoError(t, holder.Close())
 	assert.Equal(t, "1", m.hears(t)["WATCHDOG"])
-	require.NoError(t, d.Process.Signal(unix.SIGTERM))
-	d.exits(t, exitDone).settle(t)
+	d.stops()
 }
 
 func TestSystemdIsNotifiedWhyPassesFail(t *testing.T) {
@@ -125,30 +124,28 @@ func TestSystemdIsNotifiedWhyPassesFail(t *testing.T) {
 		given func(*world)
 		says  string
 	}{
-		"Slurm is down":                 {func(w *world) { w.withoutSlurm(t) }, "cannot reconcile: read slurm.conf: scontrol show config: Unable to contact slurm controller"},
-		"another host's slurmctld acts": {func(w *world) { w.standingBy(t, "UP") }, "standby: slurmctld is active on ctl1"},
+		"Slurm is down":                 {func(w *world) { w.withoutSlurm() }, "cannot reconcile: read slurm.conf: scontrol show config: Unable to contact slurm controller"},
+		"another host's slurmctld acts": {func(w *world) { w.standingBy("UP") }, "standby: slurmctld is active on ctl1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			c.given(w)
 			m := newManager(t, w.path("notify"))
-			d := w.service(t, w.path("notify"))
+			d := w.service(w.path("notify"))
 			require.NoError(t, d.Start())
 			require.Equal(t, "1", m.hears(t)["READY"], "it serves hooks")
 			assert.Equal(t, map[string]string{"WATCHDOG": "1", "STATUS": c.says}, m.hears(t), "it keeps trying")
-			require.NoError(t, d.Process.Signal(unix.SIGTERM))
-			d.exits(t, exitDone).settle(t)
+			d.stops()
 		})
 	}
 }
 
 func TestDaemonReportsAMissingNotifySocketOnceAndServes(t *testing.T) {
 	w := newWorld(t)
-	d := w.service(t, w.path("gone"))
+	d := w.service(w.path("gone"))
 	require.NoError(t, d.Start())
-	require.Eventually(t, func() bool { return w.count(t, "squeue") > 0 }, slack, poll)
-	require.NoError(t, d.Process.Signal(unix.SIGTERM))
-	d.exits(t, exitDone).settle(t)
+	require.Eventually(t, func() bool { return w.count("squeue") > 0 }, slack, poll)
+	d.stops()
 	assert.Equal(t, 1, strings.Count(d.stderr.String(), "cannot notify systemd"), "%s", &d.stderr)
 }
 
@@ -158,14 +155,14 @@ func TestWatchdogTimeoutDiffersFromAWrongConfiguration(t *testing.T) {
 	assert.Contains(t, unit(t, "slurmflex.service"), "Environment=GOTRACEBACK=crash")
 	w := newWorld(t)
 	m := newManager(t, w.path("notify"))
-	d := w.service(t, w.path("notify"))
+	d := w.service(w.path("notify"))
 	d.Dir = w.dir // in case of a core dump
 	require.NoError(t, d.Start())
 	require.Equal(t, "1", m.hears(t)["READY"])
 	require.Equal(t, "1", m.hears(t)["WATCHDOG"])
-	require.NoError(t, d.Process.Signal(unix.SIGABRT))
+	d.signal(unix.SIGABRT)
 	_ = d.Wait() // the exit is checked
-	d.settle(t)
+	d.settle()
 	status := d.ProcessState.Sys().(syscall.WaitStatus)
 	assert.True(t, status.Signaled(), "%v", d.ProcessState)
 	assert.Contains(t, d.stderr.String(), "(*Reconciler).Run(", "the stack shows where it hung")

@@ -14,53 +14,53 @@ import (
 )
 
 // unread connects a process's whole output to one pipe and returns the pipe's reader.
-func (r *process) unread(t *testing.T) *os.File {
-	t.Helper()
+func (r *process) unread() *os.File {
+	r.t.Helper()
 	reader, writer, err := os.Pipe()
-	require.NoError(t, err)
-	t.Cleanup(func() { reader.Close(); writer.Close() })
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { reader.Close(); writer.Close() })
 	r.Stdout, r.Stderr = writer, writer
 	return reader
 }
 
 // halts makes the world's Compute hold the first matching call until goOn is called. reached
 // returns when that call has arrived.
-func (w *world) halts(t *testing.T, at func(*http.Request) bool) (reached, goOn func()) {
-	t.Helper()
+func (w *world) halts(at func(*http.Request) bool) (reached, goOn func()) {
+	w.t.Helper()
 	come, on := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	w.configure(t, "compute_endpoint: ", "compute_endpoint: ENDPOINT # ")
-	w.serve(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+	w.configure("compute_endpoint: ", "compute_endpoint: ENDPOINT # ")
+	w.serve(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if at(r) {
 			once.Do(func() { close(come); <-on })
 		}
 		w.cloud.ServeHTTP(out, r)
 	}))
 	goOn = sync.OnceFunc(func() { close(on) })
-	t.Cleanup(goOn)
+	w.t.Cleanup(goOn)
 	return func() {
-		t.Helper()
+		w.t.Helper()
 		select {
 		case <-come:
 		case <-time.After(slack):
-			require.Fail(t, "the call has not come")
+			require.Fail(w.t, "the call has not come")
 		}
 	}, goOn
 }
 
 func TestPassWithClosedOutputCompletes(t *testing.T) {
 	w := newWorld(t)
-	w.left(t)
-	gc := w.flex(t, "gc")
-	require.NoError(t, gc.unread(t).Close())
-	gc.exits(t, exitFailed) // its output is lost
+	w.left()
+	gc := w.flex("gc")
+	require.NoError(t, gc.unread().Close())
+	gc.exits(exitFailed) // its output is lost
 	assert.Empty(t, w.machines())
 }
 
 func TestReadOnlyCommandWithClosedOutputEndsQuietly(t *testing.T) {
 	w := newWorld(t)
 	for _, args := range [][]string{{"status"}, {"gc", "--dry-run"}} {
-		r := w.flex(t, args...)
+		r := w.flex(args...)
 		reader, writer, err := os.Pipe()
 		require.NoError(t, err)
 		require.NoError(t, reader.Close())

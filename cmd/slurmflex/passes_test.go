@@ -19,53 +19,53 @@ import (
 func mixed(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	w.left(t)
-	w.nodes(t, poweringUp, 2, 2)
-	w.jobs(t, "813 1:00:00 CONFIGURING alpha-a3-2")
+	w.left()
+	w.nodes(poweringUp, 2, 2)
+	w.jobs("813 1:00:00 CONFIGURING alpha-a3-2")
 	return w
 }
 
 func TestGCOnlyDeletes(t *testing.T) {
 	w := mixed(t)
-	r := w.flex(t, "gc").exits(t, exitDone)
+	r := w.flex("gc").exits(exitDone)
 	assert.Equal(t, "1 action done\n", r.stdout.String())
 	assert.Contains(t, r.stderr.String(), `info machines deleted {"action": "delete instances alpha-a3-[0-1] of alpha-a3-job-812"`, "the log has the action")
 	assert.Empty(t, w.machines())
-	w.flex(t, "gc").exits(t, exitDone)
+	w.flex("gc").exits(exitDone)
 	assert.Empty(t, w.cloud.State().Groups)
-	assert.Equal(t, "nothing to do\n", w.flex(t, "gc").exits(t, exitDone).stdout.String())
+	assert.Equal(t, "nothing to do\n", w.prints("gc"))
 	assert.Equal(t, []string{"regionInstanceGroupManagers.deleteInstances", "regionInstanceGroupManagers.delete"}, w.changes())
-	assert.Empty(t, w.updates(t))
+	assert.Empty(t, w.updates())
 }
 
 func TestGCCanListWhatItWouldDelete(t *testing.T) {
 	w := mixed(t)
-	r := w.flex(t, "gc", "--dry-run").exits(t, exitDone)
+	r := w.flex("gc", "--dry-run").exits(exitDone)
 	assert.Equal(t, "delete instances alpha-a3-[0-1] of alpha-a3-job-812\n"+
 		"    because Slurm has powered its nodes down\n", r.stdout.String())
-	w.assertUntouched(t)
+	w.assertUntouched()
 }
 
 func TestSyncLeavesThePassToAQueuedProcess(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
+	w.waiting()
 	next, err := os.Create(w.path("run/next.lock"))
 	require.NoError(t, err)
 	defer next.Close()
 	require.NoError(t, unix.Flock(int(next.Fd()), unix.LOCK_EX))
-	r := w.flex(t, "sync").exits(t, exitDone)
+	r := w.flex("sync").exits(exitDone)
 	assert.Equal(t, "nothing done: another pass is about to start\n", r.stdout.String())
 	assert.Empty(t, r.stderr.String())
-	assert.Empty(t, w.calls(t))
+	assert.Empty(t, w.calls())
 	assert.Empty(t, w.cloud.Calls())
 }
 
 // daemon starts the daemon and waits until it listens.
-func (w *world) daemon(t *testing.T) *process {
-	t.Helper()
-	d := w.flex(t, "daemon")
-	require.NoError(t, d.Start())
-	require.Eventually(t, func() bool {
+func (w *world) daemon() *process {
+	w.t.Helper()
+	d := w.flex("daemon")
+	require.NoError(w.t, d.Start())
+	require.Eventually(w.t, func() bool {
 		conn, err := net.Dial("unix", wake.SocketPath(w.path("run")))
 		if err == nil {
 			conn.Close()
@@ -76,24 +76,24 @@ func (w *world) daemon(t *testing.T) *process {
 }
 
 // wakeUp sends a wake-up to the daemon, repeatedly if a busy machine delays the daemon.
-func (w *world) wakeUp(t *testing.T) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		return wake.Send(t.Context(), wake.SocketPath(w.path("run")), wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}) == nil
+func (w *world) wakeUp() {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool {
+		return wake.Send(w.t.Context(), wake.SocketPath(w.path("run")), wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}) == nil
 	}, slack, poll, "the daemon is late each time")
 }
 
 // talking starts a daemon. It also returns a function that waits until the daemon's log contains a
 // text.
-func (w *world) talking(t *testing.T) (d *process, says func(text string)) {
-	t.Helper()
-	d = w.flex(t, "daemon")
-	log := newTerminal(t, 24, 80)
+func (w *world) talking() (d *process, says func(text string)) {
+	w.t.Helper()
+	d = w.flex("daemon")
+	log := newTerminal(w.t, 24, 80)
 	d.Stderr = log.tty
-	require.NoError(t, d.Start())
+	require.NoError(w.t, d.Start())
 	return d, func(text string) {
-		t.Helper()
-		require.Eventually(t, func() bool { return strings.Contains(log.shown(), text) }, slack, poll, "%s", text)
+		w.t.Helper()
+		require.Eventually(w.t, func() bool { return strings.Contains(log.shown(), text) }, slack, poll, "%s", text)
 	}
 }
 
@@ -101,10 +101,10 @@ func (w *world) talking(t *testing.T) (d *process, says func(text string)) {
 const poll = 5 * time.Millisecond
 
 // count returns how many dummy runs have a command line with this prefix.
-func (w *world) count(t *testing.T, prefix string) int {
-	t.Helper()
+func (w *world) count(prefix string) int {
+	w.t.Helper()
 	n := 0
-	for _, c := range w.calls(t) {
+	for _, c := range w.calls() {
 		if strings.HasPrefix(c.args, prefix) {
 			n++
 		}
@@ -114,13 +114,13 @@ func (w *world) count(t *testing.T, prefix string) int {
 
 func TestDaemonServesAHookImmediatelyAndStopsOnSignal(t *testing.T) {
 	w := newWorld(t)
-	d, says := w.talking(t)
+	d, says := w.talking()
 	says("daemon ready")
-	require.Eventually(t, func() bool { return w.count(t, "squeue") > 0 }, slack, poll, "its first pass has read the nodes")
-	w.waiting(t)
+	require.Eventually(t, func() bool { return w.count("squeue") > 0 }, slack, poll, "its first pass has read the nodes")
+	w.waiting()
 	for begun := time.Now(); ; { // a busy machine may delay the daemon, and the hook starts a pass itself
-		w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
-		late := w.log(t, "warn")
+		w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone).settle()
+		late := w.log("warn")
 		if len(late) == 0 {
 			break
 		}
@@ -129,44 +129,43 @@ func TestDaemonServesAHookImmediatelyAndStopsOnSignal(t *testing.T) {
 	}
 	says(`{"verb": "resume", "nodes": "alpha-a3-[0-1]", "jobs": [812]}`)
 	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, poll)
-	require.NoError(t, d.Process.Signal(unix.SIGTERM))
-	d.exits(t, exitDone).settle(t)
-	w.requireAsked(t)
+	d.stops()
+	w.requireAsked()
 	assert.NoFileExists(t, wake.SocketPath(w.path("run")))
 }
 
 func TestUnblockClearsANodesetsFailedBoots(t *testing.T) {
 	w := newWorld(t)
-	out := w.flex(t, "unblock", "a3").exits(t, exitDone).stdout.String()
+	out := w.prints("unblock", "a3")
 	assert.Equal(t, "nodeset a3 is not blocked and has no record of failed boots\n", out)
-	w.assertUntouched(t)
+	w.assertUntouched()
 
 	nodes, err := os.ReadFile(w.path("nodes"))
 	require.NoError(t, err)
-	w.write(t, "nodes", strings.ReplaceAll(string(nodes), "\n",
+	w.write("nodes", strings.ReplaceAll(string(nodes), "\n",
 		" Extra=slurmflex: 2 boots failed, the last of an instance made 2026-11-21T03:00:00Z\n"))
-	out = w.flex(t, "unblock", "a3").exits(t, exitDone).stdout.String()
+	out = w.prints("unblock", "a3")
 	assert.Equal(t, "nodeset a3 unblocked (records of alpha-a3-[0-7] cleared)\n", out)
-	assert.Equal(t, []string{"nodename=alpha-a3-[0-7] extra="}, w.updates(t))
+	assert.Equal(t, []string{"nodename=alpha-a3-[0-7] extra="}, w.updates())
 }
 
 func TestBlockIsRecordedInANodesetsNodes(t *testing.T) {
 	w := newWorld(t)
 	tomorrow := time.Now().AddDate(0, 0, 1)
-	out := w.flex(t, "block", "a3", "--until", tomorrow.Format(time.DateOnly), "--cancel", "--why", "driver update ").exits(t, exitDone).stdout.String()
+	out := w.prints("block", "a3", "--until", tomorrow.Format(time.DateOnly), "--cancel", "--why", "driver update ")
 	assert.Equal(t, "nodeset a3 is blocked until "+tomorrow.Format("00:00:00 on Jan 2, 2006")+
 		": no machines are requested for it, and its requests that wait for capacity are cancelled; to unblock it: slurmflex unblock a3\n", out)
-	change := w.updates(t)[0]
+	change := w.updates()[0]
 	until := time.Date(tomorrow.Year(), tomorrow.Month(), tomorrow.Day(), 0, 0, 0, 0, time.Local)
 	assert.Regexp(t, `^nodename=alpha-a3-\[0-7\] extra=slurmflex: blocked at \S+ until `+until.UTC().Format(time.RFC3339)+`, requests are cancelled: driver update$`, change)
 
-	w.flex(t, "block", "a3", "--why", strings.Repeat("x", 201)).exits(t, exitUsage).complains(t, "--why has 201 bytes; use at most 200")
+	w.flex("block", "a3", "--why", strings.Repeat("x", 201)).exits(exitUsage).complains("--why has 201 bytes; use at most 200")
 }
 
 func TestGCAdoptsSlurmGCPGroupsOnRequest(t *testing.T) {
 	w := newWorld(t)
-	w.flex(t, "gc").exits(t, exitDone)
+	w.flex("gc").exits(exitDone)
 	assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagers.list"], "not without a reload")
-	w.flex(t, "gc", "--adopt-slurm-gcp").exits(t, exitDone)
+	w.flex("gc", "--adopt-slurm-gcp").exits(exitDone)
 	assert.Equal(t, 3, w.cloud.Counts()["regionInstanceGroupManagers.list"])
 }

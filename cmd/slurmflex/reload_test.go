@@ -17,9 +17,9 @@ import (
 )
 
 // breakConfig makes the configuration file invalid.
-func (w *world) breakConfig(t *testing.T) {
-	t.Helper()
-	w.configure(t, "project: demo\n", "project: [demo\n")
+func (w *world) breakConfig() {
+	w.t.Helper()
+	w.configure("project: demo\n", "project: [demo\n")
 }
 
 // shown returns the daemon's answer at a path; empty if it does not answer.
@@ -37,11 +37,11 @@ func shown(address, path string) string {
 func unwrapped(r *process) string { return strings.Join(strings.Fields(r.stdout.String()), " ") }
 
 // servedAt starts a daemon at an address of its own and waits until it serves its first pass.
-func (w *world) servedAt(t *testing.T) (address string, d *process, says func(text string)) {
-	t.Helper()
-	address = w.listening(t)
-	d, says = w.talking(t)
-	require.Eventually(t, func() bool { return strings.Contains(shown(address, "/status.json"), `"cluster"`) }, slack, poll)
+func (w *world) servedAt() (address string, d *process, says func(text string)) {
+	w.t.Helper()
+	address = w.listening()
+	d, says = w.talking()
+	require.Eventually(w.t, func() bool { return strings.Contains(shown(address, "/status.json"), `"cluster"`) }, slack, poll)
 	return address, d, says
 }
 
@@ -49,57 +49,55 @@ func (w *world) servedAt(t *testing.T) (address string, d *process, says func(te
 func TestBrokenConfigurationFileIsNamedButStopsNoProcess(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
-	w.waiting(t)
-	address, d, says := w.servedAt(t)
-	w.breakConfig(t)
+	w.waiting()
+	address, d, says := w.servedAt()
+	w.breakConfig()
 	says("configuration file differs from the running configuration")
 	const problem = "the configuration file is invalid; the daemon keeps the one from "
 	for _, command := range [][]string{{"status"}, {"status", "--nodeset", "a3"}, {"status", "--json"}} {
-		says := unwrapped(w.flex(t, command...).exits(t, exitDone))
+		says := unwrapped(w.flex(command...).exits(exitDone))
 		assert.Contains(t, says, problem)
 		assert.Contains(t, says, "not YAML")
 		assert.Contains(t, says, "812", "the waiting job is shown as before")
 	}
-	assert.Contains(t, w.flex(t, "why", "812").exits(t, exitDone).stdout.String(), "job 812 (ada)")
+	assert.Contains(t, w.prints("why", "812"), "job 812 (ada)")
 	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_config_valid 0\n")
 	assert.Equal(t, "ok, cluster alpha\n", shown(address, "/healthz"), "the daemon itself is well")
 
-	require.NoError(t, d.Process.Signal(unix.SIGHUP))
+	d.signal(unix.SIGHUP)
 	says("configuration not reloaded; the daemon keeps the one it has")
 
-	w.configure(t, "project: [demo\n", "project: demo\n")
+	w.configure("project: [demo\n", "project: demo\n")
 	require.Eventually(t, func() bool { return strings.Contains(shown(address, "/metrics"), "\nslurmflex_config_valid 1\n") }, slack, poll)
-	assert.NotContains(t, unwrapped(w.flex(t, "status").exits(t, exitDone)), problem)
-	require.NoError(t, d.Process.Signal(unix.SIGTERM))
-	d.exits(t, exitDone).settle(t)
+	assert.NotContains(t, unwrapped(w.flex("status").exits(exitDone)), problem)
+	d.stops()
 }
 
 // C6: a reload applies changes, names the keys that need a restart, and restarts nothing.
 func TestReloadAppliesAValidFileAndNamesKeysForARestart(t *testing.T) {
 	w := newWorld(t)
-	address, d, says := w.servedAt(t)
-	w.configure(t, "interval: 1h", "interval: 30m")
-	w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6")
-	w.configure(t, "  run_dir:", "  api_calls_per_second: 7\n  log_format: json\n  run_dir:")
+	address, d, says := w.servedAt()
+	w.configure("interval: 1h", "interval: 30m")
+	w.configure("node_count_dynamic_max: 8", "node_count_dynamic_max: 6")
+	w.configure("  run_dir:", "  api_calls_per_second: 7\n  log_format: json\n  run_dir:")
 	shows := func(text string) {
 		t.Helper()
 		require.EventuallyWithT(t, func(c *assert.CollectT) {
-			assert.Contains(c, unwrapped(w.flex(t, "status").exits(t, exitDone)), text)
+			assert.Contains(c, unwrapped(w.flex("status").exits(exitDone)), text)
 		}, slack, poll)
 	}
 	shows("config.yaml has changed since ")
 	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_pass_interval_seconds 3600\n", "not without a reload")
 
-	require.NoError(t, d.Process.Signal(unix.SIGHUP))
+	d.signal(unix.SIGHUP)
 	says("configuration reloaded")
 	shows("config.yaml: a reload does not apply slurmflex.api_calls_per_second, slurmflex.log_format; to apply it: systemctl restart slurmflex")
 	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_pass_interval_seconds 1800\n")
 	shows("nodeset a3: 6 nodes")
-	w.waiting(t)
-	w.wakeUp(t)
+	w.waiting()
+	w.wakeUp()
 	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, poll, "passes continue")
-	require.NoError(t, d.Process.Signal(unix.SIGTERM))
-	d.exits(t, exitDone).settle(t)
+	d.stops()
 }
 
 // C6: without a valid configuration a hook cannot call a delegate, but the daemon can serve the
@@ -109,8 +107,8 @@ func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 		spoil func(t *testing.T, w *world)
 		names string
 	}{
-		"not YAML":      {func(t *testing.T, w *world) { w.breakConfig(t) }, "not YAML"},
-		"a wrong value": {func(t *testing.T, w *world) { w.configure(t, "interval: 1h", "interval: soon") }, "slurmflex.interval"},
+		"not YAML":      {func(t *testing.T, w *world) { w.breakConfig() }, "not YAML"},
+		"a wrong value": {func(t *testing.T, w *world) { w.configure("interval: 1h", "interval: soon") }, "slurmflex.interval"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -118,7 +116,7 @@ func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 			syslog := newManager(t, w.path("log/syslog"))
 			resume := func(code int) (printed, logged string) {
 				t.Helper()
-				r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t), syslogSocketOf+"="+w.path("log/syslog")).exits(t, code)
+				r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile(), syslogSocketOf+"="+w.path("log/syslog")).exits(code)
 				require.NoError(t, syslog.SetReadDeadline(time.Now().Add(slack)))
 				message := make([]byte, 64<<10)
 				n, err := syslog.Read(message)
@@ -131,14 +129,14 @@ func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 			assert.Contains(t, logged, c.names)
 			assert.Contains(t, logged, `"nodes": "alpha-a3-[0-1]"`)
 
-			wakeUps := w.listen(t)
+			wakeUps := w.listen()
 			for len(wakeUps) == 0 { // a busy machine may delay the daemon
 				_, logged = resume(exitDone)
 			}
 			assert.Contains(t, logged, "the daemon was woken up")
 			assert.Contains(t, logged, c.names)
 			assert.Equal(t, wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
-			w.assertUntouched(t)
+			w.assertUntouched()
 		})
 	}
 }
@@ -148,10 +146,10 @@ func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 func TestHookWithoutALogFileLogsToSyslog(t *testing.T) {
 	w := newWorld(t)
 	syslog := newManager(t, w.path("syslog"))
-	w.hook(t, "suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(t, exitUsage)
-	require.Len(t, w.log(t, "error"), 1)
+	w.hook("suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(exitUsage)
+	require.Len(t, w.log("error"), 1)
 	require.NoError(t, os.RemoveAll(w.path("log")))
-	w.hook(t, "suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(t, exitUsage)
+	w.hook("suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(exitUsage)
 	for _, says := range []string{"nothing done", "log file cannot be opened; logging to syslog", "nothing done"} {
 		require.NoError(t, syslog.SetReadDeadline(time.Now().Add(slack)))
 		message := make([]byte, 64<<10)
@@ -172,9 +170,9 @@ func TestHookDoesNotWaitForAHungSyslog(t *testing.T) {
 		_, err = full.Write([]byte("x"))
 	}
 	begun := time.Now()
-	w.hook(t, "suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(t, exitUsage)
+	w.hook("suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(exitUsage)
 	assert.Less(t, time.Since(begun), slack)
-	assert.Len(t, w.log(t, "error"), 1)
+	assert.Len(t, w.log("error"), 1)
 }
 
 // C10: the page of another cluster's daemon is not used as ours. If the configuration is
@@ -190,6 +188,6 @@ func TestUnreadableConfigurationLeadsToTheDefaultDaemon(t *testing.T) {
 	}
 	w := newWorld(t)
 	unreadable := w.path("config.yaml") + "/x" // root may run this test and can read any file
-	r := prepare(t, nil, os.Args[0], "--config", unreadable, "status").exits(t, exitDone)
-	assert.Contains(t, r.stdout.String(), "cluster alpha at ")
+	r := prepare(t, nil, os.Args[0], "--config", unreadable, "status").exits(exitDone)
+	r.shows("cluster alpha at ")
 }

@@ -20,23 +20,23 @@ const plantedToken = "ya29.planted-token"
 
 // authenticated gives the world a service account's key and makes its Compute require
 // authentication. It returns the key's secret, line by line, and the number of tokens issued.
-func (w *world) authenticated(t *testing.T) (wire wireFunc, secret []string, given *atomic.Int32) {
-	t.Helper()
+func (w *world) authenticated() (wire wireFunc, secret []string, given *atomic.Int32) {
+	w.t.Helper()
 	given = &atomic.Int32{}
 	tokens := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
 		given.Add(1)
 		out.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(out, `{"access_token":%q,"token_type":"Bearer","expires_in":3600}`, plantedToken)
 	}))
-	t.Cleanup(tokens.Close)
+	w.t.Cleanup(tokens.Close)
 	file, err := fakegce.ServiceAccountKey("demo", tokens.URL)
-	require.NoError(t, err)
+	require.NoError(w.t, err)
 	var key struct {
 		ID  string `json:"private_key_id"`
 		Key string `json:"private_key"`
 	}
-	require.NoError(t, json.Unmarshal(file, &key))
-	require.NoError(t, os.WriteFile(w.path("key.json"), file, 0o600))
+	require.NoError(w.t, json.Unmarshal(file, &key))
+	require.NoError(w.t, os.WriteFile(w.path("key.json"), file, 0o600))
 	wire = func(r *http.Request) (*http.Response, error) {
 		if r.Header.Get("Authorization") != "Bearer "+plantedToken {
 			return nil, fmt.Errorf("%s without a token", r.URL)
@@ -51,9 +51,9 @@ func (w *world) authenticated(t *testing.T) (wire wireFunc, secret []string, giv
 
 func TestSecretsAreNeitherLoggedNorPrinted(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	wire, secret, given := w.authenticated(t)
-	w.configure(t, "  compute_endpoint: ", "  log_level: debug\n  credentials_file: "+w.path("key.json")+" #")
+	w.waiting()
+	wire, secret, given := w.authenticated()
+	w.configure("  compute_endpoint: ", "  log_level: debug\n  credentials_file: "+w.path("key.json")+" #")
 	refused := func(*http.Request) (*http.Response, error) {
 		return &http.Response{
 			StatusCode: http.StatusUnauthorized, Header: http.Header{"Www-Authenticate": {"Bearer"}},
@@ -78,26 +78,26 @@ func TestSecretsAreNeitherLoggedNorPrinted(t *testing.T) {
 
 func TestCredentialsReadableByOthersAreRejected(t *testing.T) {
 	w := newWorld(t)
-	w.write(t, "key.json", "{}")
+	w.write("key.json", "{}")
 	for _, command := range []string{"sync", "daemon", "plan", "status"} {
-		r := w.flex(t, command)
+		r := w.flex(command)
 		r.Env = append(r.Env, "GOOGLE_APPLICATION_CREDENTIALS="+w.path("key.json"))
-		r.exits(t, exitUsage).complains(t, "GOOGLE_APPLICATION_CREDENTIALS: ", "is accessible to other users (mode 0644); run chmod 600 ")
+		r.exits(exitUsage).complains("GOOGLE_APPLICATION_CREDENTIALS: ", "is accessible to other users (mode 0644); run chmod 600 ")
 	}
-	w.configure(t, "slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
+	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
 	for _, command := range []string{"sync", "config check"} {
-		r := w.flex(t, strings.Fields(command)...).exits(t, exitUsage)
-		r.complains(t, "credentials file: ", "key.json is accessible to other users (mode 0644)")
+		r := w.flex(strings.Fields(command)...).exits(exitUsage)
+		r.complains("credentials file: ", "key.json is accessible to other users (mode 0644)")
 	}
-	assert.Empty(t, w.calls(t))
+	assert.Empty(t, w.calls())
 }
 
 func TestConfigurationWritableByOthersIsRejected(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Chmod(w.path("config.yaml"), 0o664))
 	for _, command := range []string{"sync", "plan", "config check"} {
-		w.flex(t, strings.Fields(command)...).exits(t, exitUsage).complains(t, "config.yaml is writable by other users (mode 0664)")
+		w.flex(strings.Fields(command)...).exits(exitUsage).complains("config.yaml is writable by other users (mode 0664)")
 	}
-	w.hook(t, "resume", "alpha-a3-0", w.resumeFile(t)).exits(t, exitUsage).complains(t, "config.yaml is writable by other users (mode 0664)")
-	assert.Empty(t, w.calls(t))
+	w.hook("resume", "alpha-a3-0", w.resumeFile()).exits(exitUsage).complains("config.yaml is writable by other users (mode 0664)")
+	assert.Empty(t, w.calls())
 }

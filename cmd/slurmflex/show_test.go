@@ -30,12 +30,12 @@ func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
 		{"resume-fail", "alpha-a3-0"},
 	}
 	w := newWorld(t)
-	w.configure(t, "project: demo\n", "")
-	w.configure(t, "enable_job_exclusive: true", "enable_job_exclusive: perhaps")
-	w.configure(t, "max", "maxi")
+	w.configure("project: demo\n", "")
+	w.configure("enable_job_exclusive: true", "enable_job_exclusive: perhaps")
+	w.configure("max", "maxi")
 	for _, c := range commands {
 		t.Run(strings.Join(c, " "), func(t *testing.T) {
-			r := w.flex(t, c...).exits(t, exitUsage)
+			r := w.in(t).flex(c...).exits(exitUsage)
 			assert.Empty(t, r.stdout.String())
 			lines := strings.Split(strings.TrimSuffix(r.stderr.String(), "\n"), "\n")
 			require.Len(t, lines, 3, "a line for each problem: %s", &r.stderr)
@@ -43,18 +43,18 @@ func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
 				assert.True(t, strings.HasPrefix(line, w.path("config.yaml")), line)
 			}
 			for _, key := range []string{"project: missing", "partitions.train.enable_job_exclusive", "node_count_dynamic_maxi"} {
-				assert.Contains(t, r.stderr.String(), key)
+				r.reports(key)
 			}
 
 			if slices.Contains([]string{"resume", "suspend", "resume-fail"}, c[0]) {
 				return // without a configuration, hooks use the daemon in the default run_dir
 			}
-			gone := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(t, exitUsage)
-			gone.complains(t, w.path("gone.yaml")+": no such file or directory")
+			gone := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(exitUsage)
+			gone.complains(w.path("gone.yaml") + ": no such file or directory")
 		})
 	}
-	w.assertUntouched(t)
-	assert.Empty(t, w.calls(t))
+	w.assertUntouched()
+	assert.Empty(t, w.calls())
 }
 
 func TestMissingConfigurationDoesNotUseAnotherDaemon(t *testing.T) {
@@ -70,14 +70,14 @@ func TestMissingConfigurationDoesNotUseAnotherDaemon(t *testing.T) {
 	}
 	w := newWorld(t)
 	for _, c := range [][]string{{"status"}, {"why", "812"}, {"estimate", "812"}} {
-		r := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(t, exitUsage)
-		r.complains(t, w.path("gone.yaml")+": no such file or directory")
+		r := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(exitUsage)
+		r.complains(w.path("gone.yaml") + ": no such file or directory")
 	}
 }
 
 func TestPlanPrintsThePassAndDoesNothing(t *testing.T) {
 	w := mixed(t)
-	r := w.flex(t, "plan").exits(t, exitDone)
+	r := w.flex("plan").exits(exitDone)
 	assert.Equal(t, `create group alpha-a3-job-813 in us-central1
     because job 813 waits for alpha-a3-2
 request 1 node (alpha-a3-2) in alpha-a3-job-813/a1 for 01:10:00
@@ -86,11 +86,11 @@ delete instances alpha-a3-[0-1] of alpha-a3-job-812
     because Slurm has powered its nodes down
 `, r.stdout.String())
 	assert.Empty(t, r.stderr.String())
-	w.assertUntouched(t)
+	w.assertUntouched()
 }
 
 func TestPlanReportsAnEmptyPlan(t *testing.T) {
-	r := newWorld(t).flex(t, "plan").exits(t, exitDone)
+	r := newWorld(t).flex("plan").exits(exitDone)
 	assert.Equal(t, "nothing to do\n", r.stdout.String())
 }
 
@@ -100,15 +100,15 @@ func TestFailedPrintIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	defer full.Close()
 	for _, command := range [][]string{{"plan"}, {"status"}, {"status", "--json"}, {"why", "alpha-a3-0"}, {"gc", "--dry-run"}, {"config", "check"}, {"version"}} {
-		r := w.flex(t, command...)
+		r := w.flex(command...)
 		r.Stdout = full
-		r.exits(t, exitFailed).complains(t, "no space left on device")
+		r.exits(exitFailed).complains("no space left on device")
 	}
 }
 
 func TestHelpListsUserCommands(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"help"}} {
-		r := prepare(t, nil, os.Args[0], args...).exits(t, exitDone)
+		r := prepare(t, nil, os.Args[0], args...).exits(exitDone)
 		assert.Empty(t, r.stderr.String())
 		for _, command := range []string{
 			"status", "why", "plan", "config", "version", "daemon", "sync", "gc", "completion",
@@ -117,6 +117,6 @@ func TestHelpListsUserCommands(t *testing.T) {
 		}
 		assert.NotRegexp(t, `(?m)^  (pass|resume|suspend|resume-fail) |Called by slurmctld:`, r.stdout.String())
 	}
-	r := prepare(t, nil, os.Args[0], "config").exits(t, exitDone)
+	r := prepare(t, nil, os.Args[0], "config").exits(exitDone)
 	assert.Regexp(t, `(?m)^  check +\w`, r.stdout.String())
 }

@@ -28,17 +28,17 @@ func TestPassFailsWithoutSlurm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.left(t)
+			w.left()
 			if c.program == "scontrol" {
 				c.does = "case \"$*\" in *\" nodes\") " + c.does + "; exit;; esac\n" + knowing
 			}
-			w.answer(t, c.program, c.does)
+			w.answer(c.program, c.does)
 			for _, command := range []string{"sync", "gc", "plan", "status"} {
-				r := w.flex(t, command).exits(t, exitFailed)
-				r.complains(t, c.says...)
+				r := w.flex(command).exits(exitFailed)
+				r.complains(c.says...)
 				assert.Empty(t, r.stdout.String())
 			}
-			w.assertUntouched(t)
+			w.assertUntouched()
 		})
 	}
 }

@@ -49,8 +49,8 @@ func manyKindsWorld(t *testing.T) *world {
 	w := newWorld(t)
 	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("g2", "g2-standard-48"))
 	require.NoError(t, err)
-	w.write(t, "config.yaml", manyKinds)
-	w.serve(t, w.cloud)
+	w.write("config.yaml", manyKinds)
+	w.serve(w.cloud)
 	return w
 }
 
@@ -59,32 +59,32 @@ func TestSlurmConfWritesWhatTheConfigurationNeeds(t *testing.T) {
 	for _, version := range []string{"22.05", "24.11", "26.05"} {
 		t.Run(version, func(t *testing.T) {
 			w := manyKindsWorld(t)
-			r := w.flex(t, "config", "slurm-conf", "--slurm-version", version, "--programs", "/opt/slurmflex").exits(t, exitDone)
+			r := w.flex("config", "slurm-conf", "--slurm-version", version, "--programs", "/opt/slurmflex").exits(exitDone)
 			requireGolden(t, "slurm-conf-"+version+".golden", r.stdout.String())
 			assert.Empty(t, r.stderr.String())
-			w.assertUntouched(t)
+			w.assertUntouched()
 		})
 	}
 }
 
 func TestSlurmConfReadsSlurmsVersionAndDefaultsToPackagePaths(t *testing.T) {
 	w := newWorld(t)
-	w.answer(t, "scontrol", `[ "$*" = -V ] && echo slurm-wlm 24.11.5`)
-	r := w.flex(t, "config", "slurm-conf").exits(t, exitDone)
-	assert.Contains(t, r.stdout.String(), "of Slurm 24.11,")
-	assert.Contains(t, r.stdout.String(), "\nResumeProgram=/usr/libexec/slurmflex/resume\n")
+	w.answer("scontrol", `[ "$*" = -V ] && echo slurm-wlm 24.11.5`)
+	r := w.flex("config", "slurm-conf").exits(exitDone)
+	r.shows("of Slurm 24.11,")
+	r.shows("\nResumeProgram=/usr/libexec/slurmflex/resume\n")
 }
 
 func TestSlurmConfUsesItsTableWithoutCompute(t *testing.T) {
 	w := manyKindsWorld(t)
-	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--machine", "a3=a4-highgpu-8g,g2=g2-standard-96").exits(t, exitDone)
+	r := w.flex("config", "slurm-conf", "--slurm-version", "24.11", "--machine", "a3=a4-highgpu-8g,g2=g2-standard-96").exits(exitDone)
 	assert.Contains(t, r.stdout.String(), "# nodeset a3: a4-highgpu-8g, from slurmflex's built-in table\n"+
 		"NodeName=alpha-a3-[0-7] CPUs=224 Sockets=2 CoresPerSocket=56 ThreadsPerCore=2 RealMemory=3819438 Gres=gpu:b200:8 State=CLOUD\n")
 	assert.Empty(t, w.cloud.Calls())
 
 	w.cloud.Withdraw("us-central1-a", "a3-highgpu-8g")
-	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone)
-	assert.Contains(t, r.stdout.String(), "# nodeset a3: a3-highgpu-8g, from slurmflex's built-in table, because Compute could not be queried: read machine type us-central1-a/a3-highgpu-8g: 404 notFound: ")
+	r = w.flex("config", "slurm-conf", "--slurm-version", "24.11").exits(exitDone)
+	r.shows("# nodeset a3: a3-highgpu-8g, from slurmflex's built-in table, because Compute could not be queried: read machine type us-central1-a/a3-highgpu-8g: 404 notFound: ")
 }
 
 func TestSlurmConfContainsGPUsAttachedByTemplates(t *testing.T) {
@@ -93,46 +93,46 @@ func TestSlurmConfContainsGPUsAttachedByTemplates(t *testing.T) {
 	spec.Properties.GuestAccelerators = []*compute.AcceleratorConfig{{AcceleratorType: "nvidia-tesla-t4", AcceleratorCount: 2}}
 	_, err := w.cloud.AddTemplate("us-central1", spec)
 	require.NoError(t, err)
-	w.configure(t, "instanceTemplates/a3", "instanceTemplates/t4")
-	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone)
-	assert.Contains(t, r.stdout.String(), " Gres=gpu:t4:2 State=CLOUD\n")
-	assert.Contains(t, r.stdout.String(), " Name=gpu Type=t4 File=/dev/nvidia[0-1]\n")
+	w.configure("instanceTemplates/a3", "instanceTemplates/t4")
+	r := w.flex("config", "slurm-conf", "--slurm-version", "24.11").exits(exitDone)
+	r.shows(" Gres=gpu:t4:2 State=CLOUD\n")
+	r.shows(" Name=gpu Type=t4 File=/dev/nvidia[0-1]\n")
 }
 
 func TestSlurmConfNamesUnknownMachineTypes(t *testing.T) {
 	w := newWorld(t)
-	w.configure(t, "instanceTemplates/a3", "instanceTemplates/gone")
-	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitFailed)
-	r.complains(t, "nodeset a3: the CPUs and memory of its nodes are unknown: read instance template ", "404 notFound",
+	w.configure("instanceTemplates/a3", "instanceTemplates/gone")
+	r := w.flex("config", "slurm-conf", "--slurm-version", "24.11").exits(exitFailed)
+	r.complains("nodeset a3: the CPUs and memory of its nodes are unknown: read instance template ", "404 notFound",
 		"set CPUs and RealMemory in nodeset.a3.node_conf, or set the machine type with --machine a3=TYPE")
 
-	w.configure(t, "    dws_flex:", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex:")
-	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone)
-	assert.Contains(t, r.stdout.String(), "# nodeset a3: CPUs and memory from node_conf\nNodeName=alpha-a3-[0-7] CPUs=4 RealMemory=1000 State=CLOUD\n")
+	w.configure("    dws_flex:", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex:")
+	r = w.flex("config", "slurm-conf", "--slurm-version", "24.11").exits(exitDone)
+	r.shows("# nodeset a3: CPUs and memory from node_conf\nNodeName=alpha-a3-[0-7] CPUs=4 RealMemory=1000 State=CLOUD\n")
 
-	w.configure(t, "CPUs: 4", "CPUs: 4, Feature: a b")
-	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitFailed)
-	r.complains(t, `nodeset.a3.node_conf.Feature: "a b" contains a space, which slurm.conf does not allow here; remove it`)
+	w.configure("CPUs: 4", "CPUs: 4, Feature: a b")
+	r = w.flex("config", "slurm-conf", "--slurm-version", "24.11").exits(exitFailed)
+	r.complains(`nodeset.a3.node_conf.Feature: "a b" contains a space, which slurm.conf does not allow here; remove it`)
 }
 
 func TestSlurmConfRejectsAnOldSlurm(t *testing.T) {
 	w := newWorld(t)
-	w.answer(t, "scontrol", `[ "$*" = -V ] && echo slurm 20.11.9`)
-	w.flex(t, "config", "slurm-conf").exits(t, exitUsage).complains(t, "Slurm 20.11.9 is older than 22.05")
+	w.answer("scontrol", `[ "$*" = -V ] && echo slurm 20.11.9`)
+	w.flex("config", "slurm-conf").exits(exitUsage).complains("Slurm 20.11.9 is older than 22.05")
 }
 
 func TestRequeuedJobsMayExceedTheirLease(t *testing.T) {
 	w := newWorld(t)
-	w.configure(t, "use_job_duration: true", "use_job_duration: true, on_lease_end: requeue")
-	text := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone).stdout.String()
+	w.configure("use_job_duration: true", "use_job_duration: true, on_lease_end: requeue")
+	text := w.prints("config", "slurm-conf", "--slurm-version", "24.11")
 	assert.Contains(t, text, "\nPartitionName=train Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE PowerDownOnIdle=YES MaxTime=UNLIMITED\n")
 }
 
 func TestSlurmConfReplacesPowerDownOnIdleForKeepIdle(t *testing.T) {
 	w := newWorld(t)
-	w.configure(t, "    dws_flex: {use_job_duration: true}", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex: {keep_idle: 1200}")
+	w.configure("    dws_flex: {use_job_duration: true}", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex: {keep_idle: 1200}")
 	for version, exclusive := range map[string]string{"22.05": "OverSubscribe=EXCLUSIVE", "24.11": "OverSubscribe=EXCLUSIVE", "26.05": "Exclusive=NODE"} {
-		text := w.flex(t, "config", "slurm-conf", "--slurm-version", version).exits(t, exitDone).stdout.String()
+		text := w.prints("config", "slurm-conf", "--slurm-version", version)
 		assert.Contains(t, text, "\nPartitionName=train Nodes=alpha-a3-[0-7] State=UP "+exclusive+" SuspendTime=1200 MaxTime=7-00:00:00")
 	}
 }
@@ -141,14 +141,14 @@ func TestSlurmConfReplacesPowerDownOnIdleForKeepIdle(t *testing.T) {
 func TestSlurmConfReplacesAFileAtomically(t *testing.T) {
 	w := newWorld(t)
 	call := []string{"config", "slurm-conf", "--slurm-version", "24.11", "--programs", "/opt/slurmflex", "--output", w.path("flex.conf")}
-	printed := w.flex(t, call[:len(call)-2]...).exits(t, exitDone).stdout.String()
-	assert.Empty(t, w.flex(t, call...).exits(t, exitDone).stdout.String())
+	printed := w.prints(call[:len(call)-2]...)
+	assert.Empty(t, w.prints(call...))
 	written, err := os.ReadFile(w.path("flex.conf"))
 	require.NoError(t, err)
 	assert.Equal(t, printed, string(written))
 
-	w.write(t, "config.yaml", "slurm_cluster_name: alpha\n")
-	w.flex(t, call...).exits(t, exitUsage)
+	w.write("config.yaml", "slurm_cluster_name: alpha\n")
+	w.flex(call...).exits(exitUsage)
 	kept, err := os.ReadFile(w.path("flex.conf"))
 	require.NoError(t, err)
 	assert.Equal(t, printed, string(kept))

@@ -18,22 +18,22 @@ import (
 )
 
 // listening configures a free address for the daemon's page.
-func (w *world) listening(t *testing.T) (address string) {
-	t.Helper()
+func (w *world) listening() (address string) {
+	w.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	require.NoError(w.t, err)
 	address = l.Addr().String()
-	require.NoError(t, l.Close())
-	w.configure(t, "http_address: 127.0.0.1:0", "http_address: "+address)
+	require.NoError(w.t, l.Close())
+	w.configure("http_address: 127.0.0.1:0", "http_address: "+address)
 	return address
 }
 
 // served starts a daemon and waits until it serves its first pass.
-func (w *world) served(t *testing.T) *process {
-	t.Helper()
-	address := w.listening(t)
-	d := w.daemon(t)
-	require.Eventually(t, func() bool {
+func (w *world) served() *process {
+	w.t.Helper()
+	address := w.listening()
+	d := w.daemon()
+	require.Eventually(w.t, func() bool {
 		answer, err := http.Get("http://" + address + "/status.json")
 		if err != nil {
 			return false
@@ -45,17 +45,17 @@ func (w *world) served(t *testing.T) *process {
 }
 
 // withoutSlurm removes Slurm's commands.
-func (w *world) withoutSlurm(t *testing.T) {
-	t.Helper()
-	w.answer(t, "scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1")
+func (w *world) withoutSlurm() {
+	w.t.Helper()
+	w.answer("scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1")
 }
 
 func TestStatusShowsWaitingAndRunningJobs(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
-	w.waiting(t)
-	w.flex(t, "sync").exits(t, exitDone)
-	r := w.flex(t, "status").exits(t, exitDone)
+	w.waiting()
+	w.flex("sync").exits(exitDone)
+	r := w.flex("status").exits(exitDone)
 	assert.Regexp(t, `^cluster alpha at \S+ \S+ \(live; the daemon is not running: systemctl start slurmflex\)
 jobs: 1 waiting, 0 running, 0 held; nodes: 2 waiting, 0 with a machine; GPUs: 0 in use, 0 idle, 16 requested; longest wait: .*
 
@@ -68,7 +68,7 @@ region us-central1: 1 of 100 active requests\n$`, r.stdout.String())
 
 	w.cloud.SetCapacity("", "", -1)
 	w.cloud.Advance(fakegce.DefaultAttemptInterval)
-	r = w.flex(t, "status", "--nodeset", "a3").exits(t, exitDone)
+	r = w.flex("status", "--nodeset", "a3").exits(exitDone)
 	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +booting +02:10:00 +ends in 2h09m\n`, r.stdout.String())
 	assert.NotContains(t, r.stdout.String(), "\x1b", "stdout is not a terminal")
 	assert.Empty(t, r.stderr.String())
@@ -77,22 +77,22 @@ region us-central1: 1 of 100 active requests\n$`, r.stdout.String())
 func TestStatusFromTheDaemonNeedsNoSlurmOrCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
-	w.waiting(t)
-	w.served(t)
-	w.withoutSlurm(t)
-	w.configure(t, "  compute_endpoint: ", "  credentials_file: DIR/key.json #")
+	w.waiting()
+	w.served()
+	w.withoutSlurm()
+	w.configure("  compute_endpoint: ", "  credentials_file: DIR/key.json #")
 
-	status := w.flex(t, "status").exits(t, exitDone)
+	status := w.flex("status").exits(exitDone)
 	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +(requesting|queued) `, status.stdout.String())
 	assert.NotContains(t, status.stdout.String(), "the daemon is not running")
 
 	var v view.View
-	require.NoError(t, json.Unmarshal(w.flex(t, "status", "--json").exits(t, exitDone).stdout.Bytes(), &v))
+	require.NoError(t, json.Unmarshal(w.flex("status", "--json").exits(exitDone).stdout.Bytes(), &v))
 	assert.Equal(t, "alpha", v.Cluster)
 	assert.Equal(t, view.Seconds(time.Hour), v.Daemon.Interval)
 	require.NotEmpty(t, v.Actions)
 
-	why := w.flex(t, "why", "--verbose", "812").exits(t, exitDone)
+	why := w.flex("why", "--verbose", "812").exits(exitDone)
 	assert.Contains(t, why.stdout.String(), "job 812 (ada)   ")
 	assert.Contains(t, why.stdout.String(), "create group alpha-a3-job-812", "the recent actions")
 	assert.Empty(t, why.stderr.String())
@@ -100,10 +100,10 @@ func TestStatusFromTheDaemonNeedsNoSlurmOrCredentials(t *testing.T) {
 
 func TestStatusWithoutAnySourceNamesBothReasonsInOneLine(t *testing.T) {
 	w := newWorld(t)
-	w.withoutSlurm(t)
+	w.withoutSlurm()
 	for _, command := range [][]string{{"status"}, {"status", "--json"}, {"why", "812"}} {
-		r := w.flex(t, command...).exits(t, exitFailed)
-		r.complains(t, "no daemon answers at 127.0.0.1:0 (", "; reading Slurm and Compute directly failed too: ", "Unable to contact slurm controller")
+		r := w.flex(command...).exits(exitFailed)
+		r.complains("no daemon answers at 127.0.0.1:0 (", "; reading Slurm and Compute directly failed too: ", "Unable to contact slurm controller")
 		assert.Empty(t, r.stdout.String())
 	}
 }
@@ -128,11 +128,11 @@ func TestAnotherClustersDaemonIsRejected(t *testing.T) {
 				_, _ = io.WriteString(w, c.answer)
 			}))
 			defer server.Close()
-			w.configure(t, "http_address: 127.0.0.1:0", "http_address: "+server.Listener.Addr().String())
-			assert.Contains(t, w.flex(t, "status").exits(t, exitDone).stdout.String(), "the daemon is not running")
-			w.withoutSlurm(t)
-			r := w.flex(t, "status").exits(t, exitFailed)
-			r.complains(t, c.says)
+			w.configure("http_address: 127.0.0.1:0", "http_address: "+server.Listener.Addr().String())
+			assert.Contains(t, w.prints("status"), "the daemon is not running")
+			w.withoutSlurm()
+			r := w.flex("status").exits(exitFailed)
+			r.complains(c.says)
 			assert.NotContains(t, r.stderr.String(), "\x1b")
 		})
 	}
@@ -140,15 +140,15 @@ func TestAnotherClustersDaemonIsRejected(t *testing.T) {
 
 func TestStatusFiltersByUserIfSlurmNamesTheOwners(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
+	w.waiting()
 	for call, shown := range map[string]bool{"--user ada": true, "--user grace": false, "--partition train": true, "--me": false} {
-		text := w.flex(t, append([]string{"status"}, strings.Fields(call)...)...).exits(t, exitDone).stdout.String()
+		text := w.prints(append([]string{"status"}, strings.Fields(call)...)...)
 		assert.Equal(t, shown, strings.Contains(text, " 812 "), call)
 		assert.Equal(t, !shown, strings.Contains(text, "\nno jobs, nodes or machines match\n"), call)
 	}
-	r := w.flex(t, "status", "-o", "wide").exits(t, exitDone)
+	r := w.flex("status", "-o", "wide").exits(exitDone)
 	assert.Regexp(t, `\nNODESET .* GPUS `, r.stdout.String())
 
-	w.answer(t, "scontrol", strings.Replace(knowing, "ResumeTimeout ", "PrivateData = jobs\\nResumeTimeout ", 1))
-	w.flex(t, "status", "--user", "ada").exits(t, exitFailed).complains(t, "Slurm hides the users of jobs (PrivateData)")
+	w.answer("scontrol", strings.Replace(knowing, "ResumeTimeout ", "PrivateData = jobs\\nResumeTimeout ", 1))
+	w.flex("status", "--user", "ada").exits(exitFailed).complains("Slurm hides the users of jobs (PrivateData)")
 }

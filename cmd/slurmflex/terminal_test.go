@@ -61,9 +61,9 @@ func (t *pseudo) shown() string {
 }
 
 // on prepares slurmflex to run on the terminal.
-func (w *world) on(t *testing.T, term *pseudo, args ...string) *process {
-	t.Helper()
-	r := w.flex(t, args...)
+func (w *world) on(term *pseudo, args ...string) *process {
+	w.t.Helper()
+	r := w.flex(args...)
 	r.Stdin, r.Stdout = term.tty, term.tty
 	return r
 }
@@ -80,9 +80,9 @@ func TestColorsDependOnTheTerminalsSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			term := newTerminal(t, 40, 100)
-			r := w.on(t, term, "status")
+			r := w.in(t).on(term, "status")
 			r.Env = append(r.Env, c.env)
-			r.exits(t, exitDone)
+			r.exits(exitDone)
 			require.Eventually(t, func() bool { return strings.Contains(term.shown(), "active requests") }, slack, 20*time.Millisecond)
 			assert.Equal(t, c.want, strings.Contains(term.shown(), "\x1b[1mNODESET"))
 		})

@@ -10,7 +10,7 @@ import (
 // DIR stands for a world's folder.
 func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 	w := newWorld(t)
-	w.write(t, "bad.yaml", "currency: USD\nmachines: {a3: {flex: cheap}}\n")
+	w.write("bad.yaml", "currency: USD\nmachines: {a3: {flex: cheap}}\n")
 	for call, says := range map[string]string{
 		"snyc":                     `slurmflex has no command "snyc"; did you mean sync? See slurmflex --help`,
 		"snyc --help":              `slurmflex has no command "snyc"; did you mean sync? See slurmflex --help`, // C17
@@ -80,10 +80,10 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 		"config from-slurm-gcp DIR/gone.yaml":                       "gone.yaml: no such file or directory",
 	} {
 		t.Run(call, func(t *testing.T) {
-			r := w.flex(t, strings.Split(strings.ReplaceAll(call, "DIR", w.dir), " ")...).exits(t, exitUsage)
+			r := w.in(t).flex(strings.Split(strings.ReplaceAll(call, "DIR", w.dir), " ")...).exits(exitUsage)
 			assert.Empty(t, r.stdout.String())
-			r.complains(t, says)
+			r.complains(says)
 		})
 	}
-	w.assertUntouched(t)
+	w.assertUntouched()
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestVersionNamesItsSources(t *testing.T) {
-	r := prepare(t, nil, os.Args[0], "version").exits(t, exitDone)
+	r := prepare(t, nil, os.Args[0], "version").exits(exitDone)
 	assert.Regexp(t, `^slurmflex \S+
 commit    \S.*
 date      \S+
@@ -44,7 +44,7 @@ func TestRepositoryBuildKnowsItsCommit(t *testing.T) {
 }
 
 func TestVersionFlagPrintsTheCommandsOutput(t *testing.T) {
-	flag := prepare(t, nil, os.Args[0], "--version").exits(t, exitDone)
-	command := prepare(t, nil, os.Args[0], "version").exits(t, exitDone)
+	flag := prepare(t, nil, os.Args[0], "--version").exits(exitDone)
+	command := prepare(t, nil, os.Args[0], "version").exits(exitDone)
 	assert.Equal(t, command.stdout.String(), flag.stdout.String())
 }

@@ -13,8 +13,8 @@ import (
 func TestWhyWorksWithoutADaemon(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
-	w.waiting(t)
-	w.flex(t, "sync").exits(t, exitDone)
+	w.waiting()
+	w.flex("sync").exits(exitDone)
 	for subject, says := range map[string]string{
 		"812":                 "QUEUED at Google for ",
 		"alpha-a3-0":          ", allocated to job 812 (ada)",
@@ -24,7 +24,7 @@ func TestWhyWorksWithoutADaemon(t *testing.T) {
 		"alpha-a3-job-812/a1": "group alpha-a3-job-812 of job 812, nodeset a3",
 		"811":                 "NOT IN SLURM'S QUEUE",
 	} {
-		r := w.flex(t, "why", subject).exits(t, exitDone)
+		r := w.flex("why", subject).exits(exitDone)
 		assert.Contains(t, r.stdout.String(), says, subject)
 		assert.Empty(t, r.stderr.String())
 	}
@@ -32,21 +32,21 @@ func TestWhyWorksWithoutADaemon(t *testing.T) {
 
 func TestWhyFailsForAnUnknownNameAndPrintsIt(t *testing.T) {
 	w := newWorld(t)
-	r := w.flex(t, "why", "alpha-a3-8").exits(t, exitFailed)
-	r.complains(t, `no job, node, nodeset or group named "alpha-a3-8"`)
+	r := w.flex("why", "alpha-a3-8").exits(exitFailed)
+	r.complains(`no job, node, nodeset or group named "alpha-a3-8"`)
 	assert.Empty(t, r.stdout.String())
 }
 
 func TestWhyShowsDetailsOnlyWithVerbose(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
-	w.waiting(t)
-	w.flex(t, "sync").exits(t, exitDone)
+	w.waiting()
+	w.flex("sync").exits(exitDone)
 	const whole = "Google's last error message: ZONE_RESOURCE_POOL_EXHAUSTED"
-	brief := w.flex(t, "why", "812").exits(t, exitDone).stdout.String()
+	brief := w.prints("why", "812")
 	assert.NotContains(t, brief, whole)
 	assert.Contains(t, brief, "\nFor more: slurmflex why --verbose 812\n")
-	verbose := w.flex(t, "why", "-v", "812").exits(t, exitDone).stdout.String()
+	verbose := w.prints("why", "-v", "812")
 	assert.Contains(t, verbose, whole)
 	assert.NotContains(t, verbose, "For more:")
 }
@@ -54,49 +54,49 @@ func TestWhyShowsDetailsOnlyWithVerbose(t *testing.T) {
 // U10: for an ended job, the terminal printed "no such job", while the page showed its story.
 func TestWhyShowsStoryOfEndedJobWithoutADaemon(t *testing.T) {
 	w := newWorld(t)
-	w.leases(t)
-	text := w.flex(t, "why", "812").exits(t, exitDone).stdout.String()
+	w.leases()
+	text := w.prints("why", "812")
 	assert.Contains(t, text, "job 812 (ada)   ENDED at ")
 	assert.Contains(t, text, "after running for 1h48m on alpha-a3-0")
 	assert.Contains(t, text, "machines created: 1 of 1 node\n")
 	assert.NotContains(t, text, "NOT IN SLURM")
 
 	var story view.Answer
-	require.NoError(t, json.Unmarshal(w.flex(t, "why", "--json", "812").exits(t, exitDone).stdout.Bytes(), &story))
+	require.NoError(t, json.Unmarshal(w.flex("why", "--json", "812").exits(exitDone).stdout.Bytes(), &story))
 	require.NotNil(t, story.Past)
 	assert.Equal(t, view.EventEnded, story.Past.Events[len(story.Past.Events)-1].Kind)
 
-	w.waiting(t)
-	assert.NotContains(t, w.flex(t, "why", "--story", "812").exits(t, exitDone).stdout.String(), "Story:", "it is of an earlier job")
-	w.flex(t, "sync").exits(t, exitDone)
-	assert.NotContains(t, w.flex(t, "why", "812").exits(t, exitDone).stdout.String(), "Story:")
-	text = w.flex(t, "why", "--story", "812").exits(t, exitDone).stdout.String()
+	w.waiting()
+	assert.NotContains(t, w.prints("why", "--story", "812"), "Story:", "it is of an earlier job")
+	w.flex("sync").exits(exitDone)
+	assert.NotContains(t, w.prints("why", "812"), "Story:")
+	text = w.prints("why", "--story", "812")
 	assert.Contains(t, text, "\nStory:\n")
 	assert.Contains(t, text, "nodes allocated: alpha-a3-[0-1]\n")
 }
 
 func TestWhyShowsTheDaemonsStory(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	w.served(t)
-	text := w.flex(t, "why", "--story", "812").exits(t, exitDone).stdout.String()
+	w.waiting()
+	w.served()
+	text := w.prints("why", "--story", "812")
 	assert.Contains(t, text, "nodes allocated: alpha-a3-[0-1]\n")
 }
 
 func TestSummaryIsOneLineForAJobsOutput(t *testing.T) {
 	w := newWorld(t)
-	w.leases(t)
-	assert.Regexp(t, `^job 812: (waited \w+, )?ran 1h48m on 1 × a3-\w+-8g, 14\.4 GPU hours\n$`, w.flex(t, "why", "--summary", "812").exits(t, exitDone).stdout.String())
+	w.leases()
+	assert.Regexp(t, `^job 812: (waited \w+, )?ran 1h48m on 1 × a3-\w+-8g, 14\.4 GPU hours\n$`, w.prints("why", "--summary", "812"))
 	var story view.Answer
-	require.NoError(t, json.Unmarshal(w.flex(t, "why", "--summary", "--json", "812").exits(t, exitDone).stdout.Bytes(), &story))
+	require.NoError(t, json.Unmarshal(w.flex("why", "--summary", "--json", "812").exits(exitDone).stdout.Bytes(), &story))
 	assert.InDelta(t, 1.8, story.Past.Use.MachineHours, 0.01)
-	w.flex(t, "why", "--summary", "99").exits(t, exitFailed).complains(t, `nothing is recorded of "99"`)
-	w.flex(t, "why", "--summary", "alpha-a3-0").exits(t, exitFailed).complains(t, `nothing is recorded of "alpha-a3-0"`)
+	w.flex("why", "--summary", "99").exits(exitFailed).complains(`nothing is recorded of "99"`)
+	w.flex("why", "--summary", "alpha-a3-0").exits(exitFailed).complains(`nothing is recorded of "alpha-a3-0"`)
 }
 
 func TestSummaryOfLiveJobIsTheDaemons(t *testing.T) {
 	w := newWorld(t)
-	w.waiting(t)
-	w.served(t)
-	assert.Regexp(t, `^job 812: waited \w+, no run recorded\n$`, w.flex(t, "why", "--summary", "812").exits(t, exitDone).stdout.String())
+	w.waiting()
+	w.served()
+	assert.Regexp(t, `^job 812: waited \w+, no run recorded\n$`, w.prints("why", "--summary", "812"))
 }

@@ -24,6 +24,7 @@ import (
 // world is a folder with all files that slurmflex finds on a controller, dummies for Slurm's
 // commands, and a fake Compute.
 type world struct {
+	t     *testing.T
 	dir   string
 	cloud *fakegce.Server
 }
@@ -82,7 +83,7 @@ esac`
 // newWorld returns a world without jobs, where all nodes are powered down.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{dir: shortDir(t), cloud: fakegce.New(fakegce.Options{Clock: slowClock{fakegce.NewWallClock()}})}
+	w := &world{t: t, dir: shortDir(t), cloud: fakegce.New(fakegce.Options{Clock: slowClock{fakegce.NewWallClock()}})}
 	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(w.dir, 0o755)) // whatever the umask is
@@ -90,16 +91,22 @@ func newWorld(t *testing.T) *world {
 		require.NoError(t, os.Mkdir(w.path(folder), mode))
 	}
 	for _, program := range []string{"bin/scontrol", "bin/squeue"} {
-		w.write(t, program, dummy)
+		w.write(program, dummy)
 	}
-	w.write(t, "config.yaml", configText)
-	w.serve(t, w.cloud)
-	w.answer(t, "scontrol", knowing)
-	w.answer(t, "squeue", queue)
-	w.nodes(t, "IDLE+CLOUD+POWERED_DOWN", 0, 7)
-	w.jobs(t)
-	w.write(t, "controllers", "Slurmctld(primary) at ctl1 is UP\n")
+	w.write("config.yaml", configText)
+	w.serve(w.cloud)
+	w.answer("scontrol", knowing)
+	w.answer("squeue", queue)
+	w.nodes("IDLE+CLOUD+POWERED_DOWN", 0, 7)
+	w.jobs()
+	w.write("controllers", "Slurmctld(primary) at ctl1 is UP\n")
 	return w
+}
+
+// in returns the world for a subtest.
+func (w world) in(t *testing.T) *world {
+	w.t = t
+	return &w
 }
 
 // shortDir returns a folder for sockets: the kernel limits a socket's path to 107 bytes.
@@ -121,59 +128,59 @@ func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
 // write writes a file, executable if it is a script. A script replaces the old file, because that
 // may be running.
-func (w *world) write(t *testing.T, name, text string) {
-	t.Helper()
+func (w *world) write(name, text string) {
+	w.t.Helper()
 	mode := os.FileMode(0o644)
 	if strings.HasPrefix(text, "#!") {
 		mode = 0o755
 	}
 	text = strings.ReplaceAll(text, "DIR", w.dir)
-	require.NoError(t, os.WriteFile(w.path(name+".new"), []byte(text), mode))
-	require.NoError(t, os.Chmod(w.path(name+".new"), mode)) // whatever the umask is
-	require.NoError(t, os.Rename(w.path(name+".new"), w.path(name)))
+	require.NoError(w.t, os.WriteFile(w.path(name+".new"), []byte(text), mode))
+	require.NoError(w.t, os.Chmod(w.path(name+".new"), mode)) // whatever the umask is
+	require.NoError(w.t, os.Rename(w.path(name+".new"), w.path(name)))
 }
 
 // configure replaces a part of the configuration.
-func (w *world) configure(t *testing.T, old, text string) {
-	t.Helper()
+func (w *world) configure(old, text string) {
+	w.t.Helper()
 	b, err := os.ReadFile(w.path("config.yaml"))
-	require.NoError(t, err)
-	require.Contains(t, string(b), old)
-	w.write(t, "config.yaml", strings.Replace(string(b), old, text, 1))
+	require.NoError(w.t, err)
+	require.Contains(w.t, string(b), old)
+	w.write("config.yaml", strings.Replace(string(b), old, text, 1))
 }
 
 // serve makes the handler serve the configuration's Compute endpoint.
-func (w *world) serve(t *testing.T, compute http.Handler) {
-	t.Helper()
+func (w *world) serve(compute http.Handler) {
+	w.t.Helper()
 	server := httptest.NewServer(compute)
-	t.Cleanup(server.Close)
-	w.configure(t, "ENDPOINT", server.URL)
+	w.t.Cleanup(server.Close)
+	w.configure("ENDPOINT", server.URL)
 }
 
 // answer sets a dummy's action, as a shell script.
-func (w *world) answer(t *testing.T, program, does string) {
-	t.Helper()
-	w.write(t, program+".answer", does+"\n")
+func (w *world) answer(program, does string) {
+	w.t.Helper()
+	w.write(program+".answer", does+"\n")
 }
 
 // nodes sets the state of the nodes first to last of nodeset a3, in the format of the Slurm model.
-func (w *world) nodes(t *testing.T, state string, first, last int) {
-	t.Helper()
+func (w *world) nodes(state string, first, last int) {
+	w.t.Helper()
 	nodes := make([]slurm.Node, 8)
 	if old, err := os.ReadFile(w.path("nodes")); err == nil {
 		nodes, err = slurm.ParseNodes(old)
-		require.NoError(t, err)
+		require.NoError(w.t, err)
 	}
 	for i := first; i <= last; i++ {
 		nodes[i].Name, nodes[i].State, nodes[i].Gres = fmt.Sprintf("alpha-a3-%d", i), slurm.ParseState(state), "gpu:h100:8"
 	}
-	w.write(t, "nodes", fakeslurm.PrintNodes(nodes))
+	w.write("nodes", fakeslurm.PrintNodes(nodes))
 }
 
 // jobs sets the output of squeue: id, time limit, state and nodes of each job, such as "812 2:00:00
 // CONFIGURING alpha-a3-[0-1]".
-func (w *world) jobs(t *testing.T, jobs ...string) {
-	t.Helper()
+func (w *world) jobs(jobs ...string) {
+	w.t.Helper()
 	var all []slurm.Job
 	for _, text := range jobs {
 		j := slurm.Job{
@@ -181,46 +188,52 @@ func (w *world) jobs(t *testing.T, jobs ...string) {
 		}
 		var limit, nodes string
 		_, err := fmt.Sscan(text, &j.ID, &limit, &j.State, &nodes)
-		require.NoError(t, err)
+		require.NoError(w.t, err)
 		j.ArrayID, j.Limit = j.ID, slurm.ParseLimit(limit)
 		j.Nodes, err = slurm.Expand(nodes)
-		require.NoError(t, err)
+		require.NoError(w.t, err)
 		all = append(all, j)
 	}
-	w.write(t, "jobs", fakeslurm.PrintJobs(all, "MARK"))
+	w.write("jobs", fakeslurm.PrintJobs(all, "MARK"))
 }
 
 // losing makes Slurm end job 812, instead of requeuing it, if it loses its nodes.
-func (w *world) losing(t *testing.T) {
-	t.Helper()
-	w.answer(t, "squeue", strings.Replace(queue, "|CONFIGURING|1|1|", "|CONFIGURING|0|1|", 1))
+func (w *world) losing() {
+	w.t.Helper()
+	w.answer("squeue", strings.Replace(queue, "|CONFIGURING|1|1|", "|CONFIGURING|0|1|", 1))
 }
 
 const poweringUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN"
 
 // waiting makes job 812 wait for nodes 0 and 1, which are powering up.
-func (w *world) waiting(t *testing.T) {
-	t.Helper()
-	w.nodes(t, poweringUp, 0, 1)
-	w.jobs(t, "812 2:00:00 CONFIGURING alpha-a3-[0-1]")
+func (w *world) waiting() {
+	w.t.Helper()
+	w.nodes(poweringUp, 0, 1)
+	w.jobs("812 2:00:00 CONFIGURING alpha-a3-[0-1]")
 }
 
 // left creates machines for nodes 0 and 1, which have no job any more.
-func (w *world) left(t *testing.T) {
-	t.Helper()
-	w.waiting(t)
-	w.flex(t, "sync").exits(t, exitDone)
-	require.Equal(t, []string{"alpha-a3-0 RUNNING", "alpha-a3-1 RUNNING"}, w.machines())
-	w.nodes(t, "IDLE+CLOUD+POWERING_DOWN", 0, 1)
-	w.jobs(t)
-	require.NoError(t, os.Remove(w.path("calls")))
+func (w *world) left() {
+	w.t.Helper()
+	w.waiting()
+	w.flex("sync").exits(exitDone)
+	require.Equal(w.t, []string{"alpha-a3-0 RUNNING", "alpha-a3-1 RUNNING"}, w.machines())
+	w.nodes("IDLE+CLOUD+POWERING_DOWN", 0, 1)
+	w.jobs()
+	require.NoError(w.t, os.Remove(w.path("calls")))
 	w.cloud.ResetCalls()
 }
 
 // flex prepares slurmflex with the world's configuration and Slurm's environment.
-func (w *world) flex(t *testing.T, args ...string) *process {
-	t.Helper()
-	return prepare(t, w.env(), os.Args[0], append([]string{"--config", w.path("config.yaml")}, args...)...)
+func (w *world) flex(args ...string) *process {
+	w.t.Helper()
+	return prepare(w.t, w.env(), os.Args[0], append([]string{"--config", w.path("config.yaml")}, args...)...)
+}
+
+// prints returns the output of slurmflex, which must succeed.
+func (w *world) prints(args ...string) string {
+	w.t.Helper()
+	return w.flex(args...).exits(exitDone).stdout.String()
 }
 
 func (w *world) env(more ...string) []string {
@@ -229,11 +242,11 @@ func (w *world) env(more ...string) []string {
 
 // resumeFile writes the file that Slurm 24.11 writes for job 812, and returns the environment
 // variable for it.
-func (w *world) resumeFile(t *testing.T) string {
-	t.Helper()
+func (w *world) resumeFile() string {
+	w.t.Helper()
 	b, err := os.ReadFile("../../slurm/testdata/24.11.5/resumefile-0.json")
-	require.NoError(t, err)
-	w.write(t, "resume.json", strings.NewReplacer("f[0-1]", "alpha-a3-[0-1]", `"job_id":1`, `"job_id":812`).Replace(string(b)))
+	require.NoError(w.t, err)
+	w.write("resume.json", strings.NewReplacer("f[0-1]", "alpha-a3-[0-1]", `"job_id":1`, `"job_id":812`).Replace(string(b)))
 	return "SLURM_RESUME_FILE=" + w.path("resume.json")
 }
 
@@ -245,13 +258,13 @@ type call struct {
 }
 
 // calls returns the dummies' runs so far.
-func (w *world) calls(t *testing.T) []call {
-	t.Helper()
+func (w *world) calls() []call {
+	w.t.Helper()
 	b, err := os.ReadFile(w.path("calls"))
 	if os.IsNotExist(err) {
 		return nil
 	}
-	require.NoError(t, err)
+	require.NoError(w.t, err)
 	var calls []call
 	for line := range strings.Lines(string(b)) {
 		f := strings.Split(strings.TrimSpace(line), ";")
@@ -263,10 +276,10 @@ func (w *world) calls(t *testing.T) []call {
 }
 
 // updates returns the changes requested from scontrol.
-func (w *world) updates(t *testing.T) []string {
-	t.Helper()
+func (w *world) updates() []string {
+	w.t.Helper()
 	var updates []string
-	for _, c := range w.calls(t) {
+	for _, c := range w.calls() {
 		if change, ok := strings.CutPrefix(c.args, "scontrol update "); ok {
 			updates = append(updates, change)
 		}
@@ -275,18 +288,18 @@ func (w *world) updates(t *testing.T) []string {
 }
 
 // log returns the log file's entries of this level and asserts that each line is one entry.
-func (w *world) log(t *testing.T, level string) []string {
-	t.Helper()
+func (w *world) log(level string) []string {
+	w.t.Helper()
 	b, err := os.ReadFile(w.path("log/slurmflex.log"))
 	if os.IsNotExist(err) {
 		return nil
 	}
-	require.NoError(t, err)
+	require.NoError(w.t, err)
 	var entries []string
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	for lines.Scan() {
 		var entry struct{ Level string }
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &entry), "%s", lines.Text())
+		require.NoError(w.t, json.Unmarshal(lines.Bytes(), &entry), "%s", lines.Text())
 		if entry.Level == level {
 			entries = append(entries, lines.Text())
 		}
@@ -315,8 +328,8 @@ func (w *world) changes() []string {
 }
 
 // assertUntouched asserts that neither the cloud nor Slurm was changed.
-func (w *world) assertUntouched(t *testing.T) {
-	t.Helper()
-	assert.Empty(t, w.changes())
-	assert.Empty(t, w.updates(t))
+func (w *world) assertUntouched() {
+	w.t.Helper()
+	assert.Empty(w.t, w.changes())
+	assert.Empty(w.t, w.updates())
 }

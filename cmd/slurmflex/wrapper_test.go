@@ -16,19 +16,19 @@ import (
 const scripts = "../../scripts"
 
 // install puts the hooks' wrappers and slurmflex next to the configuration.
-func (w *world) install(t *testing.T) {
-	t.Helper()
+func (w *world) install() {
+	w.t.Helper()
 	b, err := os.ReadFile(filepath.Join(scripts, "resume"))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(w.path("resume"), b, 0o755))
+	require.NoError(w.t, err)
+	require.NoError(w.t, os.WriteFile(w.path("resume"), b, 0o755))
 	for _, name := range []string{"suspend", "resume-fail"} {
 		to, err := os.Readlink(filepath.Join(scripts, name))
-		require.NoError(t, err)
-		require.NoError(t, os.Symlink(to, w.path(name)))
+		require.NoError(w.t, err)
+		require.NoError(w.t, os.Symlink(to, w.path(name)))
 	}
 	self, err := os.Executable()
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(self, w.path("slurmflex")))
+	require.NoError(w.t, err)
+	require.NoError(w.t, os.Symlink(self, w.path("slurmflex")))
 }
 
 // hookProgram builds slurmflex-hook.
@@ -48,8 +48,8 @@ func TestWrappersUseTheFilesNextToThem(t *testing.T) {
 	for _, verb := range []string{"resume", "suspend", "resume-fail"} {
 		t.Run(verb, func(t *testing.T) {
 			_, wakeUps := handedOver(t, func(w *world) *process {
-				w.install(t)
-				r := prepare(t, []string{w.resumeFile(t)}, w.path(verb), "alpha-a3-[0-1]")
+				w.install()
+				r := prepare(t, []string{w.resumeFile()}, w.path(verb), "alpha-a3-[0-1]")
 				r.Dir = "/"
 				return r
 			})
@@ -62,18 +62,18 @@ func TestWrappersUseTheFilesNextToThem(t *testing.T) {
 
 func TestPassStartedByAWrapperFindsTheConfiguration(t *testing.T) {
 	w := newWorld(t)
-	w.install(t)
-	w.waiting(t)
-	r := prepare(t, []string{w.resumeFile(t)}, w.path("resume"), "alpha-a3-[0-1]")
+	w.install()
+	w.waiting()
+	r := prepare(t, []string{w.resumeFile()}, w.path("resume"), "alpha-a3-[0-1]")
 	r.Dir = w.path("log")
-	r.exits(t, exitDone).settle(t)
-	w.requireAsked(t)
+	r.exits(exitDone).settle()
+	w.requireAsked()
 }
 
 func TestWrapperWithoutNodesIsWrongUsage(t *testing.T) {
 	w := newWorld(t)
-	w.install(t)
-	prepare(t, nil, w.path("suspend")).exits(t, exitUsage).complains(t, "no nodes in hostlist")
+	w.install()
+	prepare(t, nil, w.path("suspend")).exits(exitUsage).complains("no nodes in hostlist")
 }
 
 func TestWrapperDefaultsToTheSystemsConfiguration(t *testing.T) {
@@ -81,25 +81,25 @@ func TestWrapperDefaultsToTheSystemsConfiguration(t *testing.T) {
 		t.Skip(defaultConfig + " exists: this machine runs slurmflex")
 	}
 	w := newWorld(t)
-	w.install(t)
+	w.install()
 	require.NoError(t, os.Remove(w.path("config.yaml")))
-	prepare(t, nil, w.path("resume"), "alpha-a3-0").exits(t, exitUsage).complains(t, defaultConfig, "no such file or directory")
+	prepare(t, nil, w.path("resume"), "alpha-a3-0").exits(exitUsage).complains(defaultConfig, "no such file or directory")
 }
 
 func TestWrapperPrefersTheSlimHook(t *testing.T) {
 	program := hookProgram(t)
 	installed := func(t *testing.T, w *world) {
 		t.Helper()
-		w.install(t)
+		w.install()
 		require.NoError(t, os.WriteFile(w.path("slurmflex-hook"), program, 0o755))
 	}
 	t.Run("and enough where a daemon runs", func(t *testing.T) {
 		w := newWorld(t)
 		installed(t, w)
 		require.NoError(t, os.Remove(w.path("slurmflex")))
-		wakeUps := w.listen(t)
+		wakeUps := w.listen()
 		for code := -1; code != exitDone; { // a busy machine may delay the daemon
-			r := prepare(t, []string{w.resumeFile(t)}, w.path("resume"), "alpha-a3-[0-1]")
+			r := prepare(t, []string{w.resumeFile()}, w.path("resume"), "alpha-a3-[0-1]")
 			require.NoError(t, r.Start())
 			_ = r.Wait()
 			if code = r.ProcessState.ExitCode(); code != exitDone {
@@ -111,20 +111,20 @@ func TestWrapperPrefersTheSlimHook(t *testing.T) {
 	t.Run("and becomes slurmflex where none does", func(t *testing.T) {
 		w := newWorld(t)
 		installed(t, w)
-		w.waiting(t)
-		r := prepare(t, w.env(w.resumeFile(t)), "/bin/sh", "-c", `exec "$0" "$@" <&- >&- 2>&-`, w.path("resume"), "alpha-a3-[0-1]")
+		w.waiting()
+		r := prepare(t, w.env(w.resumeFile()), "/bin/sh", "-c", `exec "$0" "$@" <&- >&- 2>&-`, w.path("resume"), "alpha-a3-[0-1]")
 		startBlocked(t, r)
-		r.exits(t, exitDone).settle(t)
-		w.requireAsked(t)
-		assert.Empty(t, w.log(t, "warn"))
-		for _, c := range w.calls(t) {
+		r.exits(exitDone).settle()
+		w.requireAsked()
+		assert.Empty(t, w.log("warn"))
+		for _, c := range w.calls() {
 			assert.Equal(t, "0000000000000000", c.blocked, c.args)
 		}
 	})
 	t.Run("and calls a daemon that hangs only once", func(t *testing.T) {
 		w := newWorld(t)
 		installed(t, w)
-		w.waiting(t)
+		w.waiting()
 		hangs, err := net.Listen("unix", wake.SocketPath(w.path("run")))
 		require.NoError(t, err)
 		defer hangs.Close()
@@ -137,11 +137,11 @@ func TestWrapperPrefersTheSlimHook(t *testing.T) {
 				told++
 			}
 		}()
-		prepare(t, w.env(w.resumeFile(t)), w.path("resume"), "alpha-a3-[0-1]").exits(t, exitDone).settle(t)
-		w.requireAsked(t)
-		require.Len(t, w.log(t, "warn"), 1)
-		assert.Contains(t, w.log(t, "warn")[0], "daemon not reachable")
-		assert.Contains(t, w.log(t, "warn")[0], "no receipt from the daemon")
+		prepare(t, w.env(w.resumeFile()), w.path("resume"), "alpha-a3-[0-1]").exits(exitDone).settle()
+		w.requireAsked()
+		require.Len(t, w.log("warn"), 1)
+		assert.Contains(t, w.log("warn")[0], "daemon not reachable")
+		assert.Contains(t, w.log("warn")[0], "no receipt from the daemon")
 		hangs.Close()
 		<-counted
 		assert.Equal(t, 1, told)

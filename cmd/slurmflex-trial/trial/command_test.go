@@ -39,16 +39,16 @@ type called struct {
 }
 
 // call runs the command with a configuration, and with Compute at the other end of the wire.
-func (w *world) call(t *testing.T, config string, args ...string) (c called) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "config.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
+func (w *world) call(config string, args ...string) (c called) {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), "config.yaml")
+	require.NoError(w.t, os.WriteFile(file, []byte(config), 0o600))
 	cmd, stdout, stderr := New(w.wire), &strings.Builder{}, &strings.Builder{}
 	cmd.SetArgs(append([]string{"--config", file}, args...))
 	cmd.SetIn(strings.NewReader(""))
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	err := cmd.ExecuteContext(t.Context())
+	err := cmd.ExecuteContext(w.t.Context())
 	synctest.Wait()
 	return called{stdout.String(), stderr.String(), err}
 }
@@ -56,7 +56,7 @@ func (w *world) call(t *testing.T, config string, args ...string) (c called) {
 func TestTrialReportsEachCheckAndRecordsItsCalls(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "trial.jsonl")
 	inWorld(t, func(t *testing.T, w *world) {
-		c := w.call(t, configText, "--nodeset", "a3", "--yes", "--record", record)
+		c := w.call(configText, "--nodeset", "a3", "--yes", "--record", record)
 		require.NoError(t, c.err, c.stdout)
 		assert.Regexp(t, `^Nodeset a3: project demo, region us-central1, zones us-central1-a, us-central1-b. All names start with alpha-trial--[a-z]{5}.
 At most 1860 machine seconds of g2-standard-4: 4 requests of 1 machine, 2 of which should bring none.
@@ -76,8 +76,8 @@ passed   role        may read templates: compute.instanceTemplates.get
 func TestFailedCheckFailsATrialThatRecordsItsCalls(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "trial.jsonl")
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "zones.get", Status: 403, Message: "Required 'compute.zones.get' permission"}))
-		c := w.call(t, configText, "--nodeset", "a3", "--yes", "--record", record)
+		w.fault(fakegce.Fault{Method: "zones.get", Status: 403, Message: "Required 'compute.zones.get' permission"})
+		c := w.call(configText, "--nodeset", "a3", "--yes", "--record", record)
 		require.EqualError(t, c.err, "a check failed, or the trial left something behind")
 		assert.False(t, config.IsMisuse(c.err))
 		assert.Contains(t, c.stdout, `failed   role        may read zones: compute.zones.get: expected "allowed", saw "refused: permission" `+
@@ -92,14 +92,14 @@ func TestFailedCheckFailsATrialThatRecordsItsCalls(t *testing.T) {
 func TestDryRunPrintsTheStepsAndChangesNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.ResetCalls()
-		dry := w.call(t, configText, "--nodeset", "a3", "--dry-run")
+		dry := w.call(configText, "--nodeset", "a3", "--dry-run")
 		require.NoError(t, dry.err)
 		assert.Regexp(t, `\ncreate group alpha-trial--[a-z]{5}-g, sent twice\ncreate it again\n`, dry.stdout)
 		for _, call := range w.cloud.Calls() {
 			assert.Equal(t, "GET", call.Verb, call.Path)
 		}
 		_, steps, _ := strings.Cut(dry.stdout, "bring none.\n")
-		trial := w.call(t, configText, "--nodeset", "a3", "--yes")
+		trial := w.call(configText, "--nodeset", "a3", "--yes")
 		require.NoError(t, trial.err)
 		random := letters.FindString(trial.stdout)
 		for step := range strings.Lines(steps) {
@@ -134,8 +134,8 @@ func TestTrialCreatesNothingWithoutConfirmation(t *testing.T) {
 			require.NoError(t, err)
 			_, err = w.cloud.AddTemplate("europe-west4", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
 			require.NoError(t, err)
-			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*.insert", Status: 500}))
-			c := w.call(t, configText, args...)
+			w.fault(fakegce.Fault{Method: "*.insert", Status: 500})
+			c := w.call(configText, args...)
 			require.ErrorContains(t, c.err, name)
 			assert.True(t, config.IsMisuse(c.err), name)
 		})
@@ -147,12 +147,12 @@ func TestTrialThatCannotStartIsAUsageError(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		key := filepath.Join(t.TempDir(), "key.json")
 		require.NoError(t, os.WriteFile(key, []byte("no key\n"), 0o600))
-		c := w.call(t, configText+"  credentials_file: "+key+"\n", "--nodeset", "a3", "--yes")
+		c := w.call(configText+"  credentials_file: "+key+"\n", "--nodeset", "a3", "--yes")
 		require.ErrorContains(t, c.err, "credentials")
 		assert.True(t, config.IsMisuse(c.err))
 
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceTemplates.get", Status: 403, Message: "Required 'compute.instanceTemplates.get' permission"}))
-		c = w.call(t, configText, "--nodeset", "a3", "--yes")
+		w.fault(fakegce.Fault{Method: "regionInstanceTemplates.get", Status: 403, Message: "Required 'compute.instanceTemplates.get' permission"})
+		c = w.call(configText, "--nodeset", "a3", "--yes")
 		require.ErrorContains(t, c.err, "compute.instanceTemplates.get")
 		assert.True(t, config.IsMisuse(c.err))
 	})
@@ -166,7 +166,7 @@ func TestTrialHelpListsCreatedResources(t *testing.T) {
 
 func TestTrialRejectsBulkInsertNodesets(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		c := w.call(t, strings.Replace(configText, "use_job_duration", "use_bulk_insert: true, use_job_duration", 1), "--nodeset", "a3", "--yes")
+		c := w.call(strings.Replace(configText, "use_job_duration", "use_bulk_insert: true, use_job_duration", 1), "--nodeset", "a3", "--yes")
 		require.ErrorContains(t, c.err, "nodeset a3 uses bulk insertion, which makes no groups; choose another nodeset")
 	})
 }
@@ -197,22 +197,22 @@ func TestKilledTrialIsNamedAndCleaned(t *testing.T) {
 				require.NoError(t, w.createGroup(t.Context()))
 				require.NoError(t, creates(w))
 				const other = "alpha-trial--kxqzv in us-central1 is another trial of the cluster, running or killed; once it is over, delete it with --clean\n"
-				assert.Contains(t, w.call(t, configText, "--nodeset", "a3", "--dry-run").stderr, other)
+				assert.Contains(t, w.call(configText, "--nodeset", "a3", "--dry-run").stderr, other)
 
 				time.Sleep(killedAfter - time.Minute)
 				w.cloud.ResetCalls()
-				c := w.call(t, configText, "--clean")
+				c := w.call(configText, "--clean")
 				require.NoError(t, c.err)
 				assert.Equal(t, "alpha-trial--kxqzv stays: it may be running; try again an hour after it was killed\n", c.stderr)
 				assert.Empty(t, w.changes())
 
 				time.Sleep(time.Minute)
-				c = w.call(t, configText, "--clean")
+				c = w.call(configText, "--clean")
 				require.NoError(t, c.err)
 				assert.Contains(t, c.stderr, "delete group alpha-trial--kxqzv-g\n")
 				assert.Empty(t, w.cloud.State().Groups)
 				assert.Empty(t, w.cloud.State().Policies)
-				assert.Empty(t, w.call(t, configText, "--clean").stderr)
+				assert.Empty(t, w.call(configText, "--clean").stderr)
 			})
 		})
 	}
@@ -235,7 +235,7 @@ func TestCleanLeavesOtherClustersAndNewerProgramsAlone(t *testing.T) {
 		require.NoError(t, w.trial.cloud.CreateGroup(t.Context(), newer))
 		time.Sleep(2 * killedAfter)
 		w.cloud.ResetCalls()
-		c := w.call(t, configText, "--clean")
+		c := w.call(configText, "--clean")
 		require.NoError(t, c.err)
 		assert.Empty(t, c.stderr)
 		assert.Empty(t, w.changes())
@@ -246,8 +246,8 @@ func TestCleanFailsIfARegionCannotBeRead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.createGroup(t.Context()))
 		time.Sleep(2 * killedAfter)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*GroupManagers.list", Status: 403, Message: "Required permission"}))
-		require.ErrorContains(t, w.call(t, configText, "--clean").err, "other trials in us-central1 are unknown: list groups of us-central1: 403")
+		w.fault(fakegce.Fault{Method: "*GroupManagers.list", Status: 403, Message: "Required permission"})
+		require.ErrorContains(t, w.call(configText, "--clean").err, "other trials in us-central1 are unknown: list groups of us-central1: 403")
 		assert.Len(t, w.cloud.State().Groups, 1)
 	})
 }

@@ -260,9 +260,9 @@ func TestEachDeviationFailsItsCheck(t *testing.T) {
 					w.wire.via = d.via(w)
 				}
 				if d.fault.Method != "" {
-					require.NoError(t, w.cloud.AddFault(d.fault))
+					w.fault(d.fault)
 				}
-				r := w.tries(t, t.Context())
+				r := w.tries(t.Context())
 				assert.Contains(t, r.having(failed), name, r.String())
 				assert.False(t, r.good())
 				assert.Contains(t, r.String(), "left behind: nothing")

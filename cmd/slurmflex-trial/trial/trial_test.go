@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/fakegce"
 )
 
 func TestAllChecksPassInAnOrdinaryProject(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		r := w.tries(t, t.Context())
+		r := w.tries(t.Context())
 		assert.Empty(t, r.having(failed), r.String())
 		assert.Empty(t, r.having(skipped), r.String())
 		assert.True(t, r.good())
@@ -30,8 +29,8 @@ func TestAllChecksPassInAnOrdinaryProject(t *testing.T) {
 
 func TestReportNamesWhyChecksWereSkipped(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(forbidden("resourcePolicies.list").fault))
-		r := w.tries(t, t.Context())
+		w.fault(forbidden("resourcePolicies.list").fault)
+		r := w.tries(t.Context())
 		assert.Equal(t, []string{"may create policies", "may delete policies"}, r.having(skipped))
 		assert.Contains(t, r.String(), "skipped: 2, because: list workload policies of us-central1: 403 forbidden: Required permission\n")
 	})
@@ -64,7 +63,7 @@ func TestTrialNamesAndStampsEverythingItCreates(t *testing.T) {
 			}
 			return next.RoundTrip(r)
 		}
-		w.tries(t, t.Context())
+		w.tries(t.Context())
 	})
 }
 
@@ -72,7 +71,7 @@ func TestMissingMachineSkipsItsChecksAndCostsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		begun := time.Now()
-		r := w.tries(t, t.Context())
+		r := w.tries(t.Context())
 		assert.Less(t, time.Since(begun), w.spec.wait+2*time.Minute)
 		assert.Empty(t, r.having(failed), r.String())
 		assert.Contains(t, r.having(passed), "cancelled")
@@ -87,7 +86,7 @@ func TestMissingMachineSkipsItsChecksAndCostsNothing(t *testing.T) {
 
 func TestMachineCreatedBeforeCancellationIsDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		r := w.tries(t, t.Context())
+		r := w.tries(t.Context())
 		assert.Empty(t, r.having(failed), r.String())
 		assert.Equal(t, []string{
 			"may cancel requests", "may delete requests", "accepted", "raised size", "kept request", "waiting member", "cancel", "cancelled",
@@ -100,7 +99,7 @@ func TestMachineCreatedBeforeCancellationIsDeleted(t *testing.T) {
 func TestTrialInterruptedAtAnyCallLeavesNothing(t *testing.T) {
 	calls := 0
 	inWorld(t, func(t *testing.T, w *world) {
-		w.tries(t, t.Context())
+		w.tries(t.Context())
 		calls = len(w.cloud.Calls())
 	})
 	for n := 1; n <= calls; n += 3 {
@@ -113,7 +112,7 @@ func TestTrialInterruptedAtAnyCallLeavesNothing(t *testing.T) {
 					}
 					return next.RoundTrip(r)
 				}
-				r := w.tries(t, ctx)
+				r := w.tries(ctx)
 				assert.Empty(t, r.having(failed), r.String())
 				assert.Contains(t, r.String(), "left behind: nothing")
 			})
@@ -127,7 +126,7 @@ func TestInterruptedTrialDoesNotTrustALaggingList(t *testing.T) {
 		t.Run(created, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				for _, method := range []string{"*GroupManagers.list", "instances.list", "resourcePolicies.list"} {
-					require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, Lag: 30 * time.Second}))
+					w.fault(fakegce.Fault{Method: method, Lag: 30 * time.Second})
 				}
 				ctx, interrupt := context.WithCancel(t.Context())
 				w.wire.via = func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
@@ -136,7 +135,7 @@ func TestInterruptedTrialDoesNotTrustALaggingList(t *testing.T) {
 					}
 					return next.RoundTrip(r)
 				}
-				assert.Contains(t, w.tries(t, ctx).String(), "left behind: nothing")
+				assert.Contains(t, w.tries(ctx).String(), "left behind: nothing")
 			})
 		})
 	}
@@ -149,8 +148,8 @@ func TestTrialCleansUpAfterLostAnswers(t *testing.T) {
 	} {
 		t.Run(method, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, DropAfter: true, Times: 7}))
-				assert.Contains(t, w.tries(t, t.Context()).String(), "left behind: nothing")
+				w.fault(fakegce.Fault{Method: method, DropAfter: true, Times: 7})
+				assert.Contains(t, w.tries(t.Context()).String(), "left behind: nothing")
 			})
 		})
 	}
@@ -158,7 +157,7 @@ func TestTrialCleansUpAfterLostAnswers(t *testing.T) {
 
 func TestReportNamesThingsThatCannotBeDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*GroupManagers.delete", Status: 403, Message: "Required permission"}))
+		w.fault(fakegce.Fault{Method: "*GroupManagers.delete", Status: 403, Message: "Required permission"})
 		r := w.run(t.Context())
 		assert.Equal(t, []string{"group alpha-trial--kxqzv-g"}, r.left)
 		assert.Contains(t, r.String(), "left behind: group alpha-trial--kxqzv-g (delete group alpha-trial--kxqzv-g: 403 forbidden: Required permission)\n")
@@ -168,7 +167,7 @@ func TestReportNamesThingsThatCannotBeDeleted(t *testing.T) {
 
 func TestReportNamesAPolicyThatCannotBeDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "resourcePolicies.delete", Status: 403, Message: "Required permission"}))
+		w.fault(fakegce.Fault{Method: "resourcePolicies.delete", Status: 403, Message: "Required permission"})
 		r := w.run(t.Context())
 		assert.Equal(t, []string{"policy alpha-trial--kxqzv-p"}, r.left)
 		assert.Empty(t, w.cloud.State().Groups)
@@ -178,7 +177,7 @@ func TestReportNamesAPolicyThatCannotBeDeleted(t *testing.T) {
 
 func TestReportIsUnsureIfInstancesCannotBeListed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Status: 403, Message: "Required permission"}))
+		w.fault(fakegce.Fault{Method: "instances.list", Status: 403, Message: "Required permission"})
 		r := w.run(t.Context())
 		assert.Empty(t, r.left)
 		assert.Contains(t, r.String(), "left behind: unknown (list instances of us-central1: zone us-central1-a: 403 forbidden: Required permission)\n")

@@ -87,15 +87,21 @@ func (r report) having(v verdict) (names []string) {
 	return names
 }
 
+// fault makes calls to the cloud fail.
+func (w *world) fault(f fakegce.Fault) {
+	w.t.Helper()
+	require.NoError(w.t, w.cloud.AddFault(f))
+}
+
 // tries makes the trial and checks that nothing is left.
-func (w *world) tries(t *testing.T, ctx context.Context) report {
-	t.Helper()
+func (w *world) tries(ctx context.Context) report {
+	w.t.Helper()
 	w.cloud.ResetCalls()
 	r := w.run(ctx)
 	time.Sleep(time.Minute) // for deletions that are under way
 	state := w.cloud.State()
-	require.Empty(t, state.Groups)
-	require.Empty(t, state.Instances)
-	require.Empty(t, state.Policies)
+	require.Empty(w.t, state.Groups)
+	require.Empty(w.t, state.Instances)
+	require.Empty(w.t, state.Policies)
 	return r
 }

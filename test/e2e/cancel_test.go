@@ -20,7 +20,7 @@ import (
 )
 
 func TestJobCancelledWhileWaitingCostsNothing(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	awaitRequest(t, l, "alpha-a3-job-"+id)
@@ -139,7 +139,7 @@ func TestGCDeletesResourcesOfACancelledJob(t *testing.T) {
 }
 
 func TestForeignGroupsAreLeftAlone(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	ctx := context.Background()
 	mute(t, l, "alpha-b-.*")
 	labelled := fakegce.FlexTemplate("gcp", "a3-highgpu-8g")

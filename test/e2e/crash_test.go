@@ -205,7 +205,7 @@ func TestRepeatedManualResumeMakesOneRequest(t *testing.T) {
 
 // A2: a late or manual call, while neither a daemon nor a pass can handle it.
 func TestUnhandledResumeKeepsTheNodesOfARunningJob(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	id := submitScript(t, l, "sleep 600", "-p", "train", "-N2", "--time=15")
 	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
 	require.NoError(t, l.StopDaemon())

@@ -18,7 +18,7 @@ import (
 )
 
 func TestDiagDescribesARunningCluster(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	id := submitScript(t, l, "sleep 300", "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
 	require.NoError(t, os.WriteFile(l.Log("slurmflex.log"), []byte("a line\n"), 0o600))

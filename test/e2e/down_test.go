@@ -145,7 +145,7 @@ func TestKilledAndRepeatedDownLeavesOnlyForeignResources(t *testing.T) {
 }
 
 func TestDrainedNodesetDoesNotStopTheOthers(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	ctx := context.Background()
 	update(t, l, "partitionname=open", "nodes=alpha-g2-[0-3],alpha-a3-7")
 	over := filepath.Join(l.Dir, "over")

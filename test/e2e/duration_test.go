@@ -16,7 +16,7 @@ import (
 )
 
 func TestJobWithoutUseJobDurationGetsTheMaximumLease(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	id := submit(t, l, "-p", "fixed", "-N1", "--time=15")
 	request := awaitRequest(t, l, "alpha-g2-job-"+id)
 	assert.Equal(t, time.Hour, request.Duration, "max_run_duration")

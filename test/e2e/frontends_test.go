@@ -235,7 +235,7 @@ func TestFrontEndsUnderstandAWaitingJob(t *testing.T) {
 
 // Behind a cover, Slurm sees no node on which a job could ever start.
 func TestNonWaitingCommandsFailBehindTheCover(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	for command, says := range map[string]string{
 		"sbatch --test-only -p train -N1 --wrap true":             "allocation failure: Requested node configuration is not available",
 		"srun --immediate=3 -p train -N1 true":                    "srun: error: Unable to allocate resources: ",

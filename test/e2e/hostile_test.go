@@ -102,7 +102,7 @@ func TestUserTextDecidesNothing(t *testing.T) {
 }
 
 func TestJobsAfterTheYear9999DoNotStopOthers(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	far, taken := submitAsUser(t, l, "-p", "train", "--begin=now+500000weeks", "-o", "/dev/null", "--wrap", "true")
 	require.True(t, taken)
 	rubbish, taken := submitAsUser(t, l, "-p", "train", "--begin=uts999999999999999999", "-o", "/dev/null", "--wrap", "true")
@@ -126,7 +126,7 @@ func TestJobsAfterTheYear9999DoNotStopOthers(t *testing.T) {
 }
 
 func TestRequestedGPUsCannotForgeARow(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
 	awaitRequest(t, l, "alpha-a3-job-"+id)
@@ -148,7 +148,7 @@ func TestRequestedGPUsCannotForgeARow(t *testing.T) {
 
 // D1
 func TestAccountTextDoesNotBillOthers(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "-A", "ml")
 	awaitRequest(t, l, "alpha-a3-job-"+id)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestExclusiveJobRunsAndIsCleanedUp(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	request := awaitRequest(t, l, "alpha-a3-job-"+id)
 	assert.Len(t, request.Instances, 2)
@@ -42,7 +42,7 @@ func TestExclusiveJobRunsWithSlurmctldAsUserSlurm(t *testing.T) {
 }
 
 func TestManualPowerUpAndPowerDownOfANode(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	update(t, l, "nodename=alpha-a3-5", "state=power_up")
 	request := awaitRequest(t, l, "alpha-a3-node-5")
 	assert.Equal(t, []string{"alpha-a3-5"}, request.Instances)
@@ -52,7 +52,7 @@ func TestManualPowerUpAndPowerDownOfANode(t *testing.T) {
 }
 
 func TestOtherNodesetsAreDelegated(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	update(t, l, "nodename=alpha-cpu-[0-1]", "state=power_up")
 	await(t, time.Minute, "the delegate to be called", func() bool {
 		text := readFile(l.Log("delegate.log"))

@@ -35,7 +35,7 @@ func awaitMute(t *testing.T, l *lab.Lab, nodes ...string) {
 }
 
 func TestMachineStoppedBeforeItsJobStartsIsReplacedAlone(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	id, before := halfUp(t, l)
 	tell(t, l, "vms/alpha-a3-0/stop", nil)
 	again := awaitRequestState(t, l, "alpha-a3-job-"+id, "a2", "SUCCEEDED")
@@ -61,7 +61,7 @@ func halfUp(t *testing.T, l *lab.Lab) (id string, other fakegce.Instance) {
 }
 
 func TestJobOnADeletedMachineIsRequeuedAndCleanedUp(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--begin=now")
 	await(t, 2*time.Minute, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
 	await(t, 2*time.Minute, "the nodes to be up", func() bool {
@@ -79,7 +79,7 @@ func TestJobWithALostMachineIsRequeuedBeforeSlurmdTimeout(t *testing.T) {
 		"gone": {"delete", nil}, "stopped": {"stop", nil}, "its host failed": {"host-error", map[string]string{"repair": "5m"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := cluster(t, lab.Options{Daemon: true})
+			l := withDaemon(t)
 			id := submitScript(t, l, "sleep 1000", "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
 			awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
 			lost := time.Now()
@@ -108,7 +108,7 @@ func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
 }
 
 func TestBlockStopsRequestsUntilUnblock(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N1", "--time=15")
 	awaitRequest(t, l, "alpha-a3-job-"+id)
@@ -148,7 +148,7 @@ func TestIdleStaticNodeIsRenewedEarly(t *testing.T) {
 }
 
 func TestJobLongerThanTheLeaseIsNotStarted(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	update(t, l, "nodename=alpha-g2-0", "state=power_up")
 	awaitUp(t, l, "alpha-g2-0")
 	awaitReservation(t, l, "alpha-g2-0")
@@ -165,7 +165,7 @@ func TestJobLongerThanTheLeaseIsNotStarted(t *testing.T) {
 }
 
 func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	over := filepath.Join(l.Dir, "over")
 	id := submitScript(t, l, "until [ -e "+over+" ]; do sleep 1; done", "-p", "fixed", "-w", "alpha-g2-0", "--time=30")
 	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")

@@ -252,6 +252,30 @@ func (w *twins) slurm(do func(*fakeslurm.Cluster) error, command string, args ..
 	w.same(w.limit)
 }
 
+// cancel ends a job.
+func (w *twins) cancel(job uint32) {
+	w.t.Helper()
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(job) }, "scancel", fmt.Sprint(job))
+}
+
+// release ends the hold of a job.
+func (w *twins) release(job uint32) {
+	w.t.Helper()
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(job) }, "scontrol", "release", fmt.Sprint(job))
+}
+
+// requeue requeues a job that still runs.
+func (w *twins) requeue(job uint32) {
+	w.t.Helper()
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(job) }, "scontrol", "requeue", "Incomplete", fmt.Sprint(job))
+}
+
+// start lets a job start now.
+func (w *twins) start(job uint32) {
+	w.t.Helper()
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Start(job) }, "scontrol", "update", fmt.Sprint("jobid=", job), "starttime=now")
+}
+
 // scontrol runs a command line about reservations at both ends, which must reject it with the same
 // message.
 func (w *twins) scontrol(line string) {

@@ -55,8 +55,8 @@ func TestModelJobsWaitBehindTheCover(t *testing.T) {
 	// Nodes that leave the cover are available to queued jobs.
 	w.scontrol("update reservationname=C2 nodes=alpha-a3-[1-7]")
 	w.await(usual, "the first to run", func() bool { return w.model.JobState(1) == slurm.JobRunning })
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "2")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(3) }, "scancel", "3")
+	w.cancel(2)
+	w.cancel(3)
 	w.update("alpha-a3-5", "power_up")
 	w.boot("alpha-a3-5")
 	w.submit(nodesOf(1))

@@ -38,7 +38,7 @@ func TestModelJobStartsInItsDoor(t *testing.T) {
 	w.scontrol("delete reservationname=H")
 	w.scontrol("update jobid=2 reservationname=")
 	w.scontrol("delete reservationname=H")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "2")
+	w.cancel(2)
 	w.scontrol("update jobid=2 reservationname=C")
 	w.waits(1, behindCover)
 }
@@ -75,7 +75,7 @@ func TestModelJobDoesNotFitItsDoor(t *testing.T) {
 	w.scontrol("update jobid=2 reservationname=D")
 	w.scontrol("update jobid=2 reservationname=")
 	w.waits(2, behindCover)
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "2")
+	w.cancel(2)
 	excludes := nodesOf(2)
 	excludes.Exclude = []string{"alpha-a3-0"}
 	w.submit(excludes)
@@ -85,7 +85,7 @@ func TestModelJobDoesNotFitItsDoor(t *testing.T) {
 	w.submit(nodesOf(2))
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.SetPriority(4, 0) }, "scontrol", "hold", "4")
 	w.scontrol("update jobid=4 reservationname=D")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(4) }, "scontrol", "release", "4")
+	w.release(4)
 	w.await(usual, "the job to run", func() bool { return w.model.JobState(4) == slurm.JobRunning })
 	w.scontrol("create reservation reservationname=E nodes=alpha-a3-[2-3] starttime=now " + doorFlags)
 	w.submit(nodesOf(1)) // it needs fewer nodes

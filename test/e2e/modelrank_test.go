@@ -42,7 +42,7 @@ func TestModelJobsOvertakeAWaitingJob(t *testing.T) {
 	w.waits(3, "Priority")
 	w.submit(lasting(10 * time.Minute))
 	w.await(aWhile, "backfill to start it", func() bool { return w.model.JobState(4) == slurm.JobRunning })
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
+	w.cancel(4)
 	w.waits(3, "Priority")
 	w.scontrol("create reservation reservationname=H nodes=alpha-a3-[2-3] starttime=now+3000 " + doorFlags)
 	// In its door, job 2 no longer delays job 3.
@@ -53,7 +53,7 @@ func TestModelJobsOvertakeAWaitingJob(t *testing.T) {
 
 func TestModelJobsOvertakeAJobBehindTheCover(t *testing.T) {
 	w := halfOpen(t)
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
+	w.cancel(1)
 	w.submit(nodesOf(3))
 	w.waits(2, behindCover)
 	w.submit(lasting(12 * time.Hour))

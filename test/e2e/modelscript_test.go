@@ -53,17 +53,17 @@ func TestModelNodesOfAJob(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.submit(hour("train", "alpha-a3-0", "alpha-a3-1"))
 	w.update("alpha-a3-0", "power_down_force no capacity", "resume")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Start(1) }, "scontrol", "update", "jobid=1", "starttime=now")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
+	w.start(1)
+	w.cancel(1)
 	w.submit(hour("train", "alpha-a3-1", "alpha-a3-2")) // one node is powering up without a job
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(2) }, "scontrol", "requeue", "Incomplete", "2")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Start(2) }, "scontrol", "update", "jobid=2", "starttime=now")
+	w.requeue(2)
+	w.start(2)
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.RequeueHold(2) }, "scontrol", "requeuehold", "Incomplete", "2")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(2) }, "scontrol", "release", "2")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Start(2) }, "scontrol", "update", "jobid=2", "starttime=now")
+	w.release(2)
+	w.start(2)
 	w.both("hold 2", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 2) })
 	w.update("alpha-a3-[1-2]", "power_down_force held")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(2) }, "scontrol", "release", "2")
+	w.release(2)
 	w.both("cancel 2", func(s flex.Scheduler) error { return s.CancelJob(context.Background(), 2) })
 	w.both("hold 2", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 2) })
 	w.both("hold 99", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 99) })
@@ -71,9 +71,9 @@ func TestModelNodesOfAJob(t *testing.T) {
 
 	w.submit(hour("train", "alpha-a3-5"))
 	w.update("alpha-a3-5", "down broken", "power_down")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Start(3) }, "scontrol", "update", "jobid=3", "starttime=now")
+	w.start(3)
 	w.update("alpha-a3-5", "resume", "power_up", "drain an admin's")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(3) }, "scancel", "3")
+	w.cancel(3)
 }
 
 func TestModelNonRequeueableJobs(t *testing.T) {
@@ -81,14 +81,14 @@ func TestModelNonRequeueableJobs(t *testing.T) {
 	batch := hour("fixed", "alpha-g2-0")
 	batch.NoRequeue = true
 	w.submit(batch)
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(1) }, "scontrol", "requeue", "Incomplete", "1")
+	w.requeue(1)
 	w.update("alpha-g2-0", "power_down_force")
 	w.both("comment on 1", func(s flex.Scheduler) error { return s.SetAdminComment(context.Background(), 1, "too late") })
 	salloc := hour("fixed", "alpha-g2-1")
 	salloc.Interactive = true
 	w.submit(salloc)
 	w.both("notify 2", func(s flex.Scheduler) error { return s.NotifyJob(context.Background(), 2, "hello") })
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(2) }, "scontrol", "requeue", "Incomplete", "2")
+	w.requeue(2)
 	w.both("comment on 2", func(s flex.Scheduler) error { return s.SetAdminComment(context.Background(), 2, "it waits") })
 	w.update("alpha-g2-1", "power_down_force")
 	waits := hour("fixed", "alpha-g2-1")
@@ -96,14 +96,14 @@ func TestModelNonRequeueableJobs(t *testing.T) {
 	w.submit(waits)
 	w.both("notify 3", func(s flex.Scheduler) error { return s.NotifyJob(context.Background(), 3, "hello") })
 	w.both("hold 3", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 3) })
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Start(3) }, "scontrol", "update", "jobid=3", "starttime=now")
+	w.start(3)
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.SetLimit(3, 2*time.Hour) }, "scontrol", "update", "jobid=3", "timelimit=120")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(3) }, "scontrol", "release", "3")
+	w.release(3)
 	later := hour("fixed", "alpha-g2-3")
 	later.Interactive, later.Begin = true, time.Now().Add(time.Hour)
 	w.submit(later)
 	w.both("notify 4", func(s flex.Scheduler) error { return s.NotifyJob(context.Background(), 4, "hello") })
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
+	w.cancel(4)
 	endless := hour("open", "alpha-g2-2")
 	endless.Limit = 0
 	w.submit(endless)
@@ -151,9 +151,9 @@ func TestModelSharedNodes(t *testing.T) {
 	w.submit(one)
 	w.submit(one) // it waits
 	w.update("alpha-g2-0", "power_down")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(1) }, "scontrol", "requeue", "Incomplete", "1")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(3) }, "scancel", "3")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "2")
+	w.requeue(1)
+	w.cancel(3)
+	w.cancel(2)
 	w.vanish("alpha-g2-0")
 	two := hour("open", "alpha-g2-1", "alpha-g2-2")
 	two.Limit = time.Minute
@@ -233,7 +233,7 @@ func TestModelReservations(t *testing.T) {
 	remove("begun")
 	remove("begun")
 	remove("later")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
+	w.cancel(4)
 	remove("rest")
 }
 
@@ -244,7 +244,7 @@ func TestModelArraysAndPriorities(t *testing.T) {
 	w.submit(tasks)
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "1_0")
 	w.both("hold the last task", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 1) })
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
+	w.cancel(1)
 	w.update("alpha-a3-[0-7]", "power_down_force", "resume")
 	all := hour("train")
 	all.Nodes = 8
@@ -257,7 +257,7 @@ func TestModelArraysAndPriorities(t *testing.T) {
 	urgent.Nodes, urgent.Priority = 8, 4294901759
 	w.submit(urgent)
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.SetPriority(6, 7) }, "scontrol", "update", "jobid=6", "priority=7")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
+	w.cancel(4)
 }
 
 func TestModelSilentNodesAndRestarts(t *testing.T) {
@@ -279,7 +279,7 @@ func TestModelSilentNodesAndRestarts(t *testing.T) {
 	w.restart()
 	w.vanish("alpha-g2-0", "alpha-g2-1", "alpha-g2-3")
 	w.limit = periodic // the real slurmctld notices earlier if it has to end a job there
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
+	w.cancel(1)
 	w.await(2*periodic, "the nodes to be missed", func() bool {
 		return w.model.JobState(2) == slurm.JobPending && strings.HasPrefix(w.node("alpha-g2-0"), "DOWN")
 	})
@@ -289,6 +289,6 @@ func TestModelSilentNodesAndRestarts(t *testing.T) {
 	w.update("alpha-g2-1", "down an admin's")
 	w.await(periodic, "it to be back", func() bool { return w.node("alpha-g2-1") == "IDLE+CLOUD" })
 	w.vanish("alpha-g2-2")
-	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(5) }, "scancel", "5")
+	w.cancel(5)
 	w.await(2*periodic, "the job to be let go", func() bool { return w.model.JobState(5) == slurm.JobCancelled })
 }

@@ -20,7 +20,7 @@ import (
 )
 
 func TestHeterogeneousJobsComponentsShowTheirWait(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	leader := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N2", "--time=15")
 	number, err := strconv.Atoi(leader)
@@ -49,7 +49,7 @@ func TestHeterogeneousJobsComponentsShowTheirWait(t *testing.T) {
 }
 
 func TestHeterogeneousJobsFirstComponentStartsLast(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	capacity(t, l, "g2-standard-48", 0)
 	first := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N1", "--time=15")
 	number, err := strconv.Atoi(first)
@@ -97,7 +97,7 @@ func TestNonRequeueableJobsWaitForAnAdminsFix(t *testing.T) {
 }
 
 func TestInteractiveJobIsHeldForAnAdminsFixAndShowsWhy(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	tell(t, l, "faults", map[string]any{
 		"method":         "regionInstanceGroupManagerResizeRequests.insert",
 		"times":          1,
@@ -148,7 +148,7 @@ func awaitWhy(t *testing.T, l *lab.Lab, subject, pattern string) {
 }
 
 func TestAnyUserCanReadWhyAtEachStageOfAJob(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--hold")
 	awaitWhy(t, l, id, `HELD by its owner cause its owner holds it \(JobHeldUser\) request 2 nodes, for 15m in partition train you can scontrol release `+id)

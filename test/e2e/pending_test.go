@@ -18,7 +18,7 @@ import (
 )
 
 func TestPendingJobsStartWhenTheirMachinesAreUp(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	batch := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")
 	array := submit(t, l, "-p", "train", "-N1", "--array=0-2%2", "--time=15", "--no-requeue")
@@ -43,7 +43,7 @@ func TestPendingJobsStartWhenTheirMachinesAreUp(t *testing.T) {
 
 // squeue shows a held task in one row with the array's other tasks.
 func TestTasksWaitEachForItself(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	array := submit(t, l, "-p", "train", "-N1", "--array=0-3%1", "--time=15")
 	await(t, time.Minute, "a request", func() bool { return len(state(t, l).Groups) == 1 })
@@ -88,7 +88,7 @@ func TestJobThatAlsoNeedsStaticOrReservedNodesStarts(t *testing.T) {
 
 // Two jobs need the only license. Slurm does not show this while both wait.
 func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	first := submitScript(t, l, "sleep 30", "-p", "train", "-N1", "--time=15", "-L", "lic:1")
 	second := submitScript(t, l, "sleep 1", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
 	awaitWhy(t, l, second, `1 of 1 licenses of lic are in use or requested, and the job needs 1 `)
@@ -101,7 +101,7 @@ func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
 // A job needs more than machines, but no limit shows it: a reservation that starts soon holds its
 // license.
 func TestMachinesOfAJobWithoutALicenseAreDeleted(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
 	// If Slurm checks the license before the nodes, it shows the reason immediately.
@@ -156,7 +156,7 @@ func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 }
 
 func TestNextJobGetsTheMachinesOfACancelledJob(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	require.NoError(t, l.Mute("alpha-a3-.*"))
 	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")
 	awaitMute(t, l, "alpha-a3-0", "alpha-a3-1")
@@ -224,7 +224,7 @@ func awaitNoDoors(t *testing.T, l *lab.Lab) {
 
 // The component in partition cpu has no reservation and starts together with the other component.
 func TestHeterogeneousJobWithAForeignComponentStarts(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	update(t, l, "nodename=alpha-cpu-0", "state=power_up")
 	time.Sleep(2 * time.Second) // Slurm ignores a boot in the same second as the power-up
 	run(t, l, "slurmd", "-N", "alpha-cpu-0", "-b")
@@ -238,7 +238,7 @@ func TestHeterogeneousJobWithAForeignComponentStarts(t *testing.T) {
 
 // The clock that lets a cover expire without a daemon restarts with slurmctld.
 func TestCoverIsReplacedWhenSlurmctldRestarts(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	cover := func() string {
 		_, name, _ := strings.Cut(ask(t, l, "scontrol", "-o", "show", "reservation"), "ReservationName=")
 		name, _, _ = strings.Cut(name, " ")
@@ -328,7 +328,7 @@ func restart(t *testing.T, l *lab.Lab) {
 
 // The cover remains, because the daemon would create it again.
 func TestDownDeletesTheDoorsOfPendingJobs(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15")
 	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 1 })

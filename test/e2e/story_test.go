@@ -36,7 +36,7 @@ func setTaskEpilog(t *testing.T, l *lab.Lab) {
 }
 
 func TestStoryOfAJobEndsItsOutput(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	setTaskEpilog(t, l)
 	shut(t, l)
 	out := l.Log("out")

@@ -10,12 +10,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/test/lab"
 )
 
 func TestTrialWithARunningDaemonKeepsJobsAndCleansUp(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	id := submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
 	record := filepath.Join(t.TempDir(), "trial.jsonl")
 	trial := exec.CommandContext(t.Context(), filepath.Join(l.Build, "slurmflex-trial"), "--config", l.Config(), "--nodeset", "a3", "--yes", "--record", record)

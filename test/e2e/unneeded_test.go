@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/test/lab"
 )
 
 // request is the call that requests machines.
@@ -21,7 +19,7 @@ const request = "regionInstanceGroupManagerResizeRequests.insert"
 
 // Behind the cover, Slurm shows for up to three seconds that such a job lacks only nodes.
 func TestJobsThatWaitForATimeOrAJobBuyNoMachines(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	held := submit(t, l, "-p", "train", "-N1", "--time=15", "--hold")
 	jobs := []string{held}
 	for range 8 {
@@ -46,7 +44,7 @@ func TestJobsThatWaitForATimeOrAJobBuyNoMachines(t *testing.T) {
 // 22.05 makes a reservation for a user whom the controller cannot look up, and lets no job of that
 // user use it. 26.05 makes none.
 func TestJobOfAnUnknownUserBuysNoMachines(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	cmd := l.Client(context.Background(), "sbatch", "--parsable", "-o", "/dev/null", "-p", "train", "-N8", "--time=15", "--wrap", "sleep 1")
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: 61999, Gid: 61999}
 	out, err := cmd.Output()

@@ -57,7 +57,7 @@ func TestLateNodesAreFreedAndTheirRequestIsCancelled(t *testing.T) {
 
 // Slurm itself ends a job at its deadline only while the job has no nodes.
 func TestWaitingJobThatMissesItsDeadlineEnds(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=10", "--deadline=now+11minutes")
 	awaitRequest(t, l, "alpha-a3-job-"+id)
@@ -166,7 +166,7 @@ func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 }
 
 func TestJobWithAPermanentErrorIsHeldAndShowsWhy(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true})
+	l := withDaemon(t)
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	fail(t, l, "alpha-a3-job-"+id, "a1", "CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")

@@ -16,7 +16,7 @@ func TestQueuedJobIsNotCancelled(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.Options.MaxActiveRequests = 1
 		a3 := w.slurm.cfg.NodeSets[0].Flex
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.submit(2, "train", "alpha-a3-1")
 		began := time.Now()
@@ -40,7 +40,7 @@ func TestProvisionTimeoutCountsRefusalsOverPasses(t *testing.T) {
 		a3 := w.slurm.cfg.NodeSets[0].Flex
 		a3.Capacity, a3.UseBulkInsert, a3.MaxRunDuration, a3.MaxAttempts = config.Spot, true, 0, 1000
 		a3.ProvisionTimeout, a3.OnProvisionTimeout = time.Hour, config.Cancel
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].Start = time.Now()
 		w.passes(55, time.Minute)

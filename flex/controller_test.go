@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"slurmflex/config"
@@ -430,18 +429,6 @@ func (l *lateCloud) Instances(ctx context.Context, cluster string, regions []str
 		time.Sleep(10 * time.Second)
 	}
 	return instances, unseen
-}
-
-// slowCloud takes a minute for DeleteGroup.
-type slowCloud struct {
-	Cloud
-	deletions atomic.Int32
-}
-
-func (s *slowCloud) DeleteGroup(ctx context.Context, region, group string) error {
-	s.deletions.Add(1)
-	time.Sleep(time.Minute)
-	return s.Cloud.DeleteGroup(ctx, region, group)
 }
 
 // silentCloud blocks lists of groups until the caller's context ends.

@@ -21,7 +21,7 @@ func story(w *world) (stages [][]string) {
 	w.served(1, "train", "alpha-a3-[0-1]")
 	time.Sleep(time.Minute)
 	stage()
-	w.cloud.SetCapacity("", "", 0)
+	w.soldOut()
 	w.slurm.submit(2, "train", "alpha-a3-2")
 	stage()
 	w.slurm.cancel(2)
@@ -70,7 +70,7 @@ func TestLostAnswersChangeNothing(t *testing.T) {
 	lost := 1
 	for skip := 0; lost > 0; skip++ {
 		inWorld(t, func(t *testing.T, w *world) {
-			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*", Skip: skip, Times: 1, DropAfter: true}))
+			w.fault(fakegce.Fault{Method: "*", Skip: skip, Times: 1, DropAfter: true})
 			require.Equal(t, wantStory(), story(w), "the answer to call %d was lost", skip+1)
 			lost = 0
 			for _, c := range w.cloud.Calls() {

@@ -115,76 +115,15 @@ func TestDownNotifiesAgainUntilSlurmHasStoredTheComment(t *testing.T) {
 	})
 }
 
-func TestDownWithDrainWaitsUntilJobsEnd(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.running(1, "train", "alpha-a3-0")
-		w.slurm.jobs[1].State = slurm.JobRunning
-		over := time.AfterFunc(5*time.Minute, func() { w.slurm.cancel(1) })
-		require.True(t, w.down(takedown.Options{Jobs: takedown.Drain}).Done())
-		assert.False(t, over.Stop(), "the job has ended by itself")
-		assert.Empty(t, w.owned())
-	})
-}
-
 func TestDownStopsAfterRepeatedlyRejectedDeletions(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-0")
 		w.slurm.cancel(1)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*.deleteInstances", Status: 403, Message: "no permission"}))
+		w.fault(fakegce.Fault{Method: "*.deleteInstances", Status: 403, Message: "no permission"})
 		left := w.down(takedown.Options{Jobs: takedown.Requeue})
 		assert.False(t, left.Done())
 		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 0 reservations", left.Left.String())
 		assert.NotEmpty(t, left.Due())
-	})
-}
-
-func TestDownKeepsACopyOfAMachineAndEnds(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.running(1, "train", "alpha-a3-0")
-		w.copied(1, "alpha-a3-1")
-		w.slurm.cancel(1)
-		start := time.Now()
-		left := w.down(takedown.Options{Jobs: takedown.Now})
-		assert.Less(t, time.Since(start), time.Hour)
-		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 0 reservations", left.Left.String())
-		require.Len(t, left.Kept, 1)
-		assert.Contains(t, left.Kept[0], "instance alpha-a3-1 in us-central1-a is not a member of group alpha-a3-job-1")
-	})
-}
-
-func TestDownWithoutSlurmctldClearsOnlyTheCloud(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.inUse()
-		updates := w.slurm.updated()
-		w.slurm.refuse(errors.New("slurmctld does not answer"))
-		left := w.down(takedown.Options{Jobs: takedown.Now, NoSlurm: true})
-		assert.True(t, left.Done())
-		assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies; reservations unknown", left.Left.String())
-		w.owns(strangers)
-		assert.Equal(t, updates, w.slurm.updated())
-		assert.Empty(t, w.slurm.closed)
-	})
-}
-
-func TestUndoOpensOnlyPartitionsThatDownClosed(t *testing.T) {
-	const open = "scontrol update partitionname=train state=up"
-	inWorld(t, func(t *testing.T, w *world) {
-		left := w.down(takedown.Options{})
-		assert.Equal(t, []string{open}, left.Undo[:1])
-		assert.Empty(t, left.UndoEarlier)
-		left = w.down(takedown.Options{})
-		assert.NotContains(t, left.Undo, open)
-		assert.Equal(t, []string{open}, left.UndoEarlier)
-	})
-}
-
-func TestDownReleasesJobsFromItsReservations(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.jobs[7] = &slurm.Job{ID: 7, State: slurm.JobPending, Partition: "train", Reservation: "slurmflex-alpha.salvage-7"}
-		w.slurm.eol["slurmflex-alpha.salvage-7"] = slurm.Reservation{Name: "slurmflex-alpha.salvage-7", Nodes: []string{"alpha-a3-0"}}
-		require.True(t, w.down(takedown.Options{}).Done())
-		assert.Empty(t, w.slurm.eol)
-		assert.Empty(t, w.slurm.jobs[7].Reservation)
 	})
 }
 
@@ -201,7 +140,7 @@ func TestDownEndsIfSlurmctldStopsAnswering(t *testing.T) {
 // If no nodeset requires placement, slurmflex may lack the permission to read workload policies.
 func TestUnreadablePoliciesMatterOnlyWithPlacement(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "resourcePolicies.list", Status: 403, Message: "no permission"}))
+		w.fault(fakegce.Fault{Method: "resourcePolicies.list", Status: 403, Message: "no permission"})
 		assert.True(t, w.down(takedown.Options{Jobs: takedown.Requeue}).Done())
 		w.slurm.cfg.FlexSets()[0].Placement = true
 		left := w.down(takedown.Options{Jobs: takedown.Requeue})

@@ -113,7 +113,7 @@ func TestFailingCallReadsTheSameEverywhere(t *testing.T) {
 		if c.prepare != nil {
 			c.prepare(t, w)
 		}
-		require.NoError(t, w.cloud.AddFault(c.fault))
+		w.fault(c.fault)
 		f := &faces{w: w, t: t, words: c.words}
 		w.Watch = f
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")

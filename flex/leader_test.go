@@ -147,26 +147,3 @@ func TestBackupTakesOverAndHandsBack(t *testing.T) {
 		assert.Equal(t, []string{"standing by: slurmctld is active on ctl1", "reconciling again", "standing by: slurmctld is active on ctl1"}, told(log2))
 	})
 }
-
-func TestHooksAndCronOnTheBackupMakeNoPass(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.lock.Permission = &leader.Permission{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
-		require.NoError(t, w.Settle(t.Context(), w.lock, time.Minute))
-		_, err := w.Sync(t.Context(), w.lock)
-		require.ErrorIs(t, err, leader.ErrStandby)
-		assert.Empty(t, w.slurm.passes())
-		assert.Empty(t, w.mutations())
-		assert.False(t, w.locked())
-	})
-}
-
-func TestDaemonOfTheWrongUserMakesNoPass(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.lock.Permission = &leader.Permission{Slurm: &pair{user: "slurm(4294967294)"}, Host: "ctl1"}
-		require.ErrorIs(t, w.Run(t.Context(), w.lock, nil), leader.ErrNotSlurmUser)
-		assert.Empty(t, w.slurm.passes())
-		w.lock.Permission = nil
-		assert.False(t, w.locked())
-	})
-}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zapcore"
 
 	"slurmflex/test/fakegce"
@@ -15,7 +14,7 @@ import (
 
 func TestHourWithHundredWaitingJobsLogsUnder200Lines(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		w.slurm.cfg.NodeSets[0].DynamicMax = 100
 		w.slurm.nodes = newController(w.slurm.cfg).nodes
 		for i := range 100 {
@@ -33,10 +32,10 @@ func TestRepeatedFailureIsLoggedOnceAnHour(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		failing := func(message string) {
 			w.cloud.ClearFaults()
-			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.delete", Status: http.StatusForbidden, Message: message}))
+			w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.delete", Status: http.StatusForbidden, Message: message})
 		}
 		logged := func() int { return w.log.FilterMessage("action failed").FilterLevelExact(zapcore.ErrorLevel).Len() }
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.settle()
 		failing("a lien is on it")
@@ -57,9 +56,9 @@ func TestRepeatedFailureIsLoggedOnceAnHour(t *testing.T) {
 func TestExpectedRaceIsNoError(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.waiting(1, "train", "alpha-a3-0")
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+		w.fault(fakegce.Fault{
 			Method: "*ResizeRequests.cancel", Times: 1, Status: http.StatusPreconditionFailed, Message: "Cancelling resize request that has reached a final state is not possible.",
-		}))
+		})
 		w.cancelled(1)
 		assert.Equal(t, zapcore.InfoLevel, w.log.FilterMessage("action came too late").All()[0].Level)
 		assert.Zero(t, w.log.FilterLevelExact(zapcore.ErrorLevel).Len())

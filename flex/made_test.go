@@ -21,8 +21,8 @@ func TestLaggingListsCauseNoSecondCreation(t *testing.T) {
 		"the list of groups":   "regionInstanceGroupManagers.list",
 		"the list of requests": "regionInstanceGroupManagerResizeRequests.list",
 	}, func(t *testing.T, w *world, list string) {
-		w.cloud.SetCapacity("", "", 0)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Lag: 30 * time.Second}))
+		w.soldOut()
+		w.fault(fakegce.Fault{Method: list, Lag: 30 * time.Second})
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		w.passes(20, 2*time.Second)
 		assert.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
@@ -49,16 +49,14 @@ func TestGroupThatDisappearsFromAListIsDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				w.cloud.SetCapacity("", "", 0)
+				w.soldOut()
 				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 				w.passes(3, 2*time.Second)
-				s, _, err := w.Look(t.Context())
-				require.NoError(t, err)
+				s, _ := w.look()
 				require.Len(t, s.Seen.Groups, 1)
 				require.Len(t, s.Seen.Groups[0].Requests, 1)
 				gone(t, w)
-				s, _, err = w.Look(t.Context())
-				require.NoError(t, err)
+				s, _ = w.look()
 				for _, g := range s.Seen.Groups {
 					assert.Empty(t, g.Requests)
 				}
@@ -70,7 +68,7 @@ func TestGroupThatDisappearsFromAListIsDeleted(t *testing.T) {
 
 func TestListedInstancesWithoutCapacityChangeNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		w.settle()
 		asked := w.mutations()
@@ -88,7 +86,7 @@ func TestListedInstancesWithoutCapacityChangeNothing(t *testing.T) {
 func TestUnlistedInstancesAreNotInsertedTwice(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second}))
+		w.fault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second})
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		w.passes(20, 2*time.Second)
 		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
@@ -105,7 +103,7 @@ func TestInstancesOmittedFromAListAreNotInsertedTwice(t *testing.T) {
 		w.passes(4, 2*time.Second)
 		require.Len(t, w.cloud.State().Instances, 2)
 		time.Sleep(130 * time.Second)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Omitted: "alpha-a3-1"}))
+		w.fault(fakegce.Fault{Method: "instances.list", Omitted: "alpha-a3-1"})
 		w.passes(10, 2*time.Second)
 		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
 	}, func(o *fakegce.Options) { o.BootTime = 5 * time.Minute })
@@ -129,7 +127,7 @@ func TestSlowBulkInsertIsNotRepeatedByTheSameProcess(t *testing.T) {
 				inWorld(t, func(t *testing.T, w *world) {
 					w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
 					w.slurm.cfg.NodeSets[0].Zones = []string{"us-central1-a", "us-central1-b"}
-					require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second}))
+					w.fault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second})
 					begin(w)
 					defer w.daemon(nil)()
 					time.Sleep(2*takes + 3*time.Minute)
@@ -146,9 +144,9 @@ func TestBulkInsertIsReallyRepeatedAfterAPassingFailure(t *testing.T) {
 		t.Run(code, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
-				require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+				w.fault(fakegce.Fault{
 					Method: "*.bulkInsert", Times: 1, OperationError: &fakegce.Problem{Code: code, Message: "try again"},
-				}))
+				})
 				w.slurm.submit(1, "train", "alpha-a3-0")
 				begun := time.Now()
 				w.slurm.jobs[1].Start = begun
@@ -167,14 +165,14 @@ func TestNextProcessRepeatsNoInsertThatFollowedAPassingFailure(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
 		w.slurm.cfg.NodeSets[0].Zones = []string{"us-central1-a", "us-central1-b"}
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+		w.fault(fakegce.Fault{
 			Method: "*.bulkInsert", Times: 2, OperationError: &fakegce.Problem{Code: "RESOURCE_NOT_READY", Message: "try again"},
-		}))
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second}))
+		})
+		w.fault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second})
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].Start = time.Now()
 		for len(w.cloud.State().Instances) == 0 {
-			w.mustPass(t.Context())
+			w.mustPass()
 		}
 		w.begin()
 		w.passes(20, 2*time.Second)
@@ -185,7 +183,7 @@ func TestNextProcessRepeatsNoInsertThatFollowedAPassingFailure(t *testing.T) {
 func TestRequestInCreationCountsAsActive(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.Options.MaxActiveRequests = 1
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		h := hang(w, "alpha-a3-job-1")
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.within(2 * time.Second)
@@ -193,7 +191,7 @@ func TestRequestInCreationCountsAsActive(t *testing.T) {
 		w.within(2 * time.Second)
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
 		close(h.let)
-		w.mustPass(t.Context())
+		w.mustPass()
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
 	})
 }
@@ -201,14 +199,14 @@ func TestRequestInCreationCountsAsActive(t *testing.T) {
 func TestRequestKeepsItsTurnWhileItsGroupIsCreated(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.Options.MaxActiveRequests = 1
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.within(100 * time.Millisecond) // creating the group takes a second
 		w.slurm.submit(2, "train", "alpha-a3-1")
 		w.slurm.jobs[2].Priority = 100
 		w.within(100 * time.Millisecond)
 		time.Sleep(10 * time.Second)
-		w.mustPass(t.Context())
+		w.mustPass()
 		groups := w.cloud.State().Groups
 		require.Len(t, groups, 1)
 		assert.Equal(t, "alpha-a3-job-1", groups[0].Name)
@@ -243,7 +241,7 @@ func TestBootFailuresBlockTheNodesetUntilUnblock(t *testing.T) {
 
 func TestAdminsBlockOutlastsTheDaemonUntilUnblock(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		w.served(1, "train", "alpha-a3-0")
 		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
 
@@ -292,11 +290,10 @@ func placing(t *testing.T, w *world) {
 // The other process died after it had created the group.
 func TestOwnGroupOfAnotherProcessIsNotCalledAStrangers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, p, err := w.Look(t.Context())
-		require.NoError(t, err)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Lag: 20 * time.Second}))
+		_, p := w.look()
+		w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Lag: 20 * time.Second})
 		for _, a := range p.Actions {
 			if c, ok := a.(action.CreateGroup); ok {
 				require.NoError(t, w.Cloud.CreateGroup(t.Context(), c.Spec))
@@ -304,7 +301,7 @@ func TestOwnGroupOfAnotherProcessIsNotCalledAStrangers(t *testing.T) {
 		}
 		w.begin()
 		for range 30 {
-			assert.Empty(t, w.mustPass(t.Context()).Plan.Problems)
+			assert.Empty(t, w.mustPass().Plan.Problems)
 			time.Sleep(time.Second)
 		}
 		assert.NotContains(t, w.slurm.comment[1], "already exists")
@@ -316,12 +313,12 @@ func TestOwnGroupOfAnotherProcessIsNotCalledAStrangers(t *testing.T) {
 func TestOwnPolicyIsNotCalledAStrangers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		placing(t, w)
-		w.cloud.SetCapacity("", "", 0)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "resourcePolicies.list", Lag: 40 * time.Second}))
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Times: 6, Status: http.StatusServiceUnavailable}))
+		w.soldOut()
+		w.fault(fakegce.Fault{Method: "resourcePolicies.list", Lag: 40 * time.Second})
+		w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Times: 6, Status: http.StatusServiceUnavailable})
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		for begun := time.Now(); len(w.cloud.State().Groups) == 0 && time.Since(begun) < time.Hour; {
-			assert.NotContains(t, strings.Join(w.mustPass(t.Context()).Plan.Problems.Texts(), "\n"), "already exists")
+			assert.NotContains(t, strings.Join(w.mustPass().Plan.Problems.Texts(), "\n"), "already exists")
 			time.Sleep(time.Second)
 		}
 		assert.NotContains(t, w.slurm.comment[1], "already exists")
@@ -354,7 +351,7 @@ func TestRejectedPlacementReturnsNodesAndLeavesNothing(t *testing.T) {
 	eachInWorld(t, faults, func(t *testing.T, w *world, fault fakegce.Fault) {
 		placing(t, w)
 		fault.Method = "resourcePolicies.insert"
-		require.NoError(t, w.cloud.AddFault(fault))
+		w.fault(fault)
 		w.served(1, "train", "alpha-a3-[0-1]")
 		assert.Empty(t, w.owned(), "no group without its placement")
 		assert.Equal(t, []uint32{1}, w.slurm.held)

@@ -39,7 +39,7 @@ func TestMovedNodesetLosesNoRunningJob(t *testing.T) {
 		"restart": func(w *world) { w.begin() },
 	}, func(t *testing.T, w *world, change func(*world)) {
 		w.running(1, "train", "alpha-a3-[0-1]")
-		w.mustPass(t.Context())
+		w.mustPass()
 		before := w.owned()
 		w.slurm.cfg = configured(t, us, europe)
 		w.Config = w.slurm.cfg
@@ -74,7 +74,7 @@ func TestEmptyRegionWithoutANodesetIsNoLongerRead(t *testing.T) {
 		w.passes(12, time.Minute)
 		assert.Empty(t, w.observed().Left)
 		from := len(w.cloud.Calls())
-		w.mustPass(t.Context())
+		w.mustPass()
 		for _, c := range w.cloud.Calls()[from:] {
 			assert.NotContains(t, c.Path, us)
 		}
@@ -98,10 +98,10 @@ func TestMovedNodesetIsLeftAloneWhileItsOldRegionIsUnread(t *testing.T) {
 		"a job waits": func(w *world) { w.waiting(1, "train", "alpha-a3-[0-1]") },
 	}, func(t *testing.T, w *world, use func(*world)) {
 		use(w)
-		w.mustPass(t.Context())
+		w.mustPass()
 		before, calls := w.owned(), len(w.mutations())
 		w.Config = configured(t, us, europe)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: us, Status: http.StatusForbidden}))
+		w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: us, Status: http.StatusForbidden})
 		w.passes(5, time.Minute)
 		assert.Empty(t, w.downs())
 		assert.Equal(t, before, w.owned())
@@ -115,15 +115,15 @@ func TestMovedNodesetIsLeftAloneWhileItsOldRegionIsUnread(t *testing.T) {
 func TestLossAfterAMoveCountsFromTheNextLookAtTheOldRegion(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-[0-1]")
-		w.mustPass(t.Context())
+		w.mustPass()
 		w.Config = configured(t, us, europe)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: us, Status: http.StatusForbidden}))
+		w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: us, Status: http.StatusForbidden})
 		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
 		w.passes(3, time.Minute)
 		w.cloud.ClearFaults()
-		w.mustPass(t.Context())
+		w.mustPass()
 		assert.Empty(t, w.downs(), "one list may be wrong")
-		w.mustPass(t.Context())
+		w.mustPass()
 		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
 	})
 }

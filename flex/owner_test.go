@@ -1,6 +1,7 @@
 package flex
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,7 +39,7 @@ func TestUnrequeueableJobKeepsItsNodes(t *testing.T) {
 		for range 6 { // each in a new process, as with cron
 			time.Sleep(10 * time.Second)
 			w.begin()
-			w.mustPass(t.Context())
+			w.mustPass()
 		}
 		assert.Contains(t, w.slurm.comment[1], "INVALID_ARGUMENT: no; retrying at ")
 		assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down_force")
@@ -49,7 +50,7 @@ func TestUnrequeueableJobKeepsItsNodes(t *testing.T) {
 func TestJobOwnersAreNotified(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
 		"a hold of one component of a heterogeneous job notifies all components": func(t *testing.T, w *world) {
-			w.cloud.SetCapacity("", "", 0)
+			w.soldOut()
 			w.slurm.comment = map[uint32]string{3: "priority raised for the deadline"}
 			for id := range uint32(3) {
 				w.slurm.submit(id+1, "train", fmt.Sprint("alpha-a3-", id))
@@ -60,7 +61,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			assert.Contains(t, w.slurm.comment[2], "flex-start: waiting ")
 
 			assert.NoError(t, w.cloud.FailRequest("alpha-a3-job-2", "a1", "INVALID_ARGUMENT", "no"))
-			w.mustPass(t.Context())
+			w.mustPass()
 			assert.Equal(t, []uint32{2}, w.slurm.held)
 			for _, id := range []uint32{1, 2} {
 				assert.Regexp(t, `^flex-start: held( at 2000-\S+Z)?: INVALID_ARGUMENT: no$`, w.slurm.comment[id])
@@ -72,8 +73,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			w.slurm.deaf = true
 			w.served(1, "shared", "alpha-a3-0")
 			time.Sleep(31 * time.Minute)
-			_, p, err := w.Look(t.Context())
-			require.NoError(t, err)
+			_, p := w.look()
 			require.NotEmpty(t, p.Actions)
 			require.IsType(t, action.ReturnNodes{}, p.Actions[0], "no slurmd has registered within boot_timeout")
 
@@ -88,8 +88,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			flex.ProvisionTimeout, flex.OnProvisionTimeout = 10*time.Minute, config.Cancel
 			w.waiting(1, "train", "alpha-a3-0")
 			time.Sleep(11 * time.Minute)
-			_, p, err := w.Look(t.Context())
-			require.NoError(t, err)
+			_, p := w.look()
 			require.IsType(t, action.ReturnNodes{}, p.Actions[0])
 
 			// Its owner requeues it, and Slurm starts it at once on another node.
@@ -103,8 +102,8 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			hopeless(w)
 			w.slurm.illegible = errors.New("squeue: Unable to contact slurm controller")
 			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.mustPass(t.Context())
-			out := w.mustPass(t.Context())
+			w.mustPass()
+			out := w.mustPass()
 			assert.Contains(t, out.Plan.Problems.Texts(),
 				"job 1 keeps its nodes for now, because the record of job 1 could not be read: INVALID_ARGUMENT: no")
 			assert.True(t, out.soon())
@@ -117,32 +116,32 @@ func TestJobOwnersAreNotified(t *testing.T) {
 		"a job that may no longer be requeued keeps its nodes": func(t *testing.T, w *world) {
 			hopeless(w)
 			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.mustPass(t.Context())
+			w.mustPass()
 			// The owner runs scontrol update.
 			w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: false}}
-			assert.Equal(t, 1, w.mustPass(t.Context()).Failed)
+			assert.Equal(t, 1, w.mustPass().Failed)
 			assert.Empty(t, w.slurm.held)
 			time.Sleep(time.Second)
-			w.mustPass(t.Context())
+			w.mustPass()
 			assert.Contains(t, w.slurm.comment[1], "flex-start: attempt 1 failed: INVALID_ARGUMENT: no; retrying at ")
 			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
 		},
 		"records are read once and together": func(t *testing.T, w *world) {
 			w.running(1, "shared", "alpha-one-0")
-			w.cloud.SetCapacity("", "", 0)
+			w.soldOut()
 			w.slurm.submit(2, "train", "alpha-a3-0")
 			w.slurm.submit(3, "train", "alpha-a3-1")
 			w.slurm.asked = nil
-			w.mustPass(t.Context())
+			w.mustPass()
 			assert.Len(t, w.slurm.asked, 1)
 			assert.ElementsMatch(t, []uint32{2, 3}, w.slurm.asked[0])
 			w.settle() // writes their AdminComments
 			w.slurm.asked = nil
-			w.mustPass(t.Context())
+			w.mustPass()
 			assert.Empty(t, w.slurm.asked)
 
 			w.begin()
-			w.mustPass(t.Context())
+			w.mustPass()
 			assert.Len(t, w.slurm.asked, 1)
 			assert.ElementsMatch(t, []uint32{1, 2, 3}, w.slurm.asked[0], "also of a job that has its nodes, because it may know when they end")
 		},
@@ -155,8 +154,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			w.slurm.jobs[3].Start = time.Now().Add(time.Hour) // set by the owner's --begin
 			w.slurm.comment = map[uint32]string{1: "flex-start: held: no right"}
 			w.begin()
-			snap, _, err := w.Look(t.Context())
-			require.NoError(t, err)
+			snap, _ := w.look()
 			assert.Len(t, w.slurm.asked, 1)
 			assert.ElementsMatch(t, []uint32{1, 2}, w.slurm.asked[0])
 			assert.Equal(t, "flex-start: held: no right", snap.Seen.Told[1])
@@ -180,27 +178,16 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			w.cancelled(1)
 			assert.Empty(t, w.memory.Told.All(), "jobs that leave the queue are forgotten")
 		},
-		"an unfit template is named and nothing is created": func(t *testing.T, w *world) {
-			template := fakegce.FlexTemplate("spot", "a3-highgpu-8g")
-			template.Properties.Scheduling.ProvisioningModel = "SPOT"
-			_, err := w.cloud.AddTemplate(us, template)
-			assert.NoError(t, err)
-			w.slurm.cfg.NodeSets[0].Template = "projects/demo/regions/us-central1/instanceTemplates/spot"
-			w.served(1, "train", "alpha-a3-0")
-			assert.Empty(t, w.mutations())
-			assert.Contains(t, w.slurm.comment[1],
-				"projects/demo/regions/us-central1/instanceTemplates/spot cannot give flex-start nodes: provisioningModel is SPOT")
-		},
 		"a job that is given up takes no node from a waiting salloc, which is notified": func(t *testing.T, w *world) {
 			flex := w.slurm.cfg.NodeSets[0].Flex
 			flex.ProvisionTimeout, flex.OnProvisionTimeout = 10*time.Minute, config.Cancel
-			w.cloud.SetCapacity("", "", 0)
+			w.soldOut()
 			w.slurm.submit(1, "shared", "alpha-a3-0")
 			w.slurm.submit(2, "shared", "alpha-a3-0")
 			w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
 			w.settle()
 			time.Sleep(11 * time.Minute)
-			w.mustPass(t.Context())
+			w.mustPass()
 			assert.Equal(t, map[uint32]slurm.JobState{2: slurm.JobConfiguring}, w.slurm.queue(), "job 2 waits on")
 			require.Len(t, w.slurm.notices, 1, "its terminal shows what it waits for, without a warning")
 			assert.Contains(t, w.slurm.notices[0], "2: flex-start: waiting ")
@@ -267,6 +254,12 @@ func (w *world) outlives(record slurm.JobRecord) {
 	w.settle()
 }
 
+// signalledOnce asserts that job 1, and no other, has got one signal.
+func (w *world) signalledOnce() {
+	w.t.Helper()
+	require.Equal(w.t, []string{"1: USR1"}, w.slurm.signals)
+}
+
 func TestAJobThatOutlivesItsLease(t *testing.T) {
 	type outcome struct {
 		record   slurm.JobRecord
@@ -294,7 +287,7 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 		for range 26 { // each in a new process
 			time.Sleep(30 * time.Second)
 			w.begin()
-			w.mustPass(t.Context())
+			w.mustPass()
 		}
 		assert.Equal(t, want.signals, w.slurm.signals)
 		assert.Len(t, w.slurm.notices, want.notices)
@@ -308,73 +301,62 @@ func TestJobIsSignalledOnceAlthoughAFirstReadFailed(t *testing.T) {
 		w.outlives(slurm.JobRecord{Batch: true, Requeue: true, Comment: "slurmflex:signal"})
 		time.Sleep(6 * time.Minute)
 		w.settle()
-		require.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		w.signalledOnce()
 		warned := w.slurm.comment[1]
 		require.Contains(t, warned, memo.Warned)
 
 		w.begin() // the daemon restarts, and slurmctld is busy
 		w.slurm.illegible = errors.New("squeue: Socket timed out")
-		_, p, err := w.Look(t.Context())
-		require.NoError(t, err)
+		_, p := w.look()
 		w.slurm.illegible = nil
 		w.hands().Work(t.Context(), p.Actions)
 		for range 10 {
 			assert.Equal(t, warned, w.slurm.comment[1])
 			time.Sleep(5 * time.Second)
-			w.mustPass(t.Context())
+			w.mustPass()
 		}
-		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		w.signalledOnce()
 	})
 }
 
-// slurmctld moves to the backup and back (scontrol takeover). Meanwhile the backup's daemon signals
-// the job.
-func TestJobIsSignalledOnceAcrossATakeoverAndBack(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+func TestJobIsSignalledOnceByTwoProcesses(t *testing.T) {
+	eachInWorld(t, map[string]func(context.Context, *world, *Reconciler) error{
+		"slurmctld moves to the backup and back (scontrol takeover)": func(ctx context.Context, w *world, backup *Reconciler) (err error) {
+			w.memory.StandBy() // as Run does when Check returns ErrStandby
+			for n := 0; n < 13 && err == nil; n++ {
+				time.Sleep(30 * time.Second)
+				_, err = backup.Pass(ctx)
+			}
+			return err
+		},
+		"an admin runs slurmflex sync beside the daemon": func(ctx context.Context, w *world, sync *Reconciler) error {
+			time.Sleep(6 * time.Minute)
+			_, err := sync.Sync(ctx, w.lock)
+			return err
+		},
+	}, func(t *testing.T, w *world, signals func(context.Context, *world, *Reconciler) error) {
 		w.outlives(slurm.JobRecord{Batch: true, Comment: "slurmflex:signal"})
-		w.mustPass(t.Context())
-		w.memory.StandBy() // as Run does when Check returns ErrStandby
-		b := &Reconciler{Config: w.Config, Scheduler: w.slurm, Cloud: w.Cloud, Log: zap.NewNop(), Now: time.Now}
-		for range 13 {
-			time.Sleep(30 * time.Second)
-			_, err := b.Pass(t.Context())
-			require.NoError(t, err)
-		}
-		require.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		w.mustPass()
+		other := &Reconciler{Config: w.Config, Scheduler: w.slurm, Cloud: w.Cloud, Log: zap.NewNop(), Now: time.Now}
+		require.NoError(t, signals(t.Context(), w, other))
+		w.signalledOnce()
 		told := w.slurm.comment[1]
 		for range 4 {
+			w.mustPass()
 			time.Sleep(30 * time.Second)
-			w.mustPass(t.Context())
 		}
-		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals, "the owner's script gets it once")
+		w.signalledOnce()
 		assert.Equal(t, told, w.slurm.comment[1])
 		assert.Equal(t, told, w.memory.Told.All()[1])
-	})
-}
-
-// An admin's slurmflex sync beside the daemon signals the job.
-func TestJobIsSignalledOnceAlthoughASyncSignalledIt(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.outlives(slurm.JobRecord{Batch: true, Comment: "slurmflex:signal"})
-		w.mustPass(t.Context())
-		time.Sleep(6 * time.Minute)
-		sync := &Reconciler{Config: w.Config, Scheduler: w.slurm, Cloud: w.Cloud, Log: zap.NewNop(), Now: time.Now}
-		_, err := sync.Sync(t.Context(), w.lock)
-		require.NoError(t, err)
-		require.Equal(t, []string{"1: USR1"}, w.slurm.signals)
-		told := w.slurm.comment[1]
-		w.mustPass(t.Context())
-		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
-		assert.Equal(t, told, w.slurm.comment[1])
 	})
 }
 
 func TestJobIsWarnedAndRequeuedAlthoughItsRegionIsUnread(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.outlives(slurm.JobRecord{Batch: true, Requeue: true, Comment: "slurmflex:signal"})
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Status: http.StatusServiceUnavailable, Times: 100_000}))
+		w.fault(fakegce.Fault{Method: "instances.list", Status: http.StatusServiceUnavailable, Times: 100_000})
 		w.passes(26, 30*time.Second)
-		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		w.signalledOnce()
 		assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)
 		assert.Contains(t, w.slurm.comment[1], "requeued: the lease of its nodes ends or maintenance of a host begins at ")
 	})
@@ -432,7 +414,7 @@ func TestSentSignalCountsAsSuccess(t *testing.T) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Job has already finished")
 		assert.Zero(t, w.hands().Work(t.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
-		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		w.signalledOnce()
 		assert.Equal(t, "flex-start: sent", w.memory.Told.All()[1], "it is sent once")
 	})
 }
@@ -454,12 +436,12 @@ func TestJobIsSignalledOnceAcrossARestartOfSlurmctld(t *testing.T) {
 		w.slurm.comment[1] = "project 42"
 		time.Sleep(6 * time.Minute)
 		w.settle()
-		require.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		w.signalledOnce()
 		w.memory.StandBy()
 		for range 4 {
 			time.Sleep(30 * time.Second)
-			w.mustPass(t.Context())
+			w.mustPass()
 		}
-		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals, w.slurm.comment[1])
+		w.signalledOnce()
 	})
 }

@@ -23,7 +23,7 @@ func TestChangedCommentChangesTheWaitLimit(t *testing.T) {
 		ends          bool
 	},
 	) {
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: true, Comment: test.before}}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].Start = time.Now()
@@ -37,7 +37,7 @@ func TestChangedCommentChangesTheWaitLimit(t *testing.T) {
 
 func TestMovedDeadlineCounts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Deadline: time.Now().Add(2 * time.Hour)}}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].Start = time.Now()

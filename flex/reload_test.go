@@ -1,7 +1,6 @@
 package flex
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -65,26 +64,4 @@ func TestChangedFileIsReportedUntilItIsReloaded(t *testing.T) {
 	assert.Equal(t, time.Minute, l.R.Config.Options.Interval)
 	require.Len(t, u.used, 1)
 	assert.Same(t, l.R.Config, u.used[0])
-}
-
-func TestReloadNamesKeysThatNeedARestart(t *testing.T) {
-	l, read, says, _ := reloading(t)
-	read.Options.HTTPAddress = "127.0.0.1:2"
-	reloads(t, l)
-	l.look()
-	assert.Contains(t, *says, "a reload does not apply slurmflex.http_address; to apply it: systemctl restart slurmflex")
-	assert.Equal(t, "127.0.0.1:1", l.R.Config.Options.HTTPAddress)
-}
-
-func TestInvalidFileChangesNothing(t *testing.T) {
-	l, _, says, logged := reloading(t)
-	was, valid := l.R.Config, true
-	l.Read = func() (*config.Config, error) { return nil, errors.New("config.yaml:1: not YAML") }
-	l.Valid = func(is bool) { valid = is }
-	l.reload(t.Context())
-	l.look()
-	assert.Same(t, was, l.R.Config)
-	assert.False(t, valid)
-	assert.Contains(t, *says, "the configuration file is invalid; the daemon keeps the one from ")
-	assert.Equal(t, 1, logged.FilterMessage("configuration not reloaded; the daemon keeps the one it has").Len())
 }

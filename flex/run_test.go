@@ -104,26 +104,8 @@ func TestDaemon(t *testing.T) {
 			assert.InDelta(t, 20, len(w.slurm.passes())-n, 3, "only every interval when no change is expected")
 			stop()
 		},
-		"a pass that fails is followed by another after the interval": func(t *testing.T, w *world) {
-			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			stop := w.daemon(nil)
-			synctest.Wait()
-			require.Len(t, w.slurm.passes(), 1)
-			reports := w.log.FilterLevelExact(zapcore.ErrorLevel).All()
-			require.Len(t, reports, 1)
-			assert.Equal(t, "read nodes: Unable to contact slurm controller", reports[0].ContextMap()["error"])
-
-			w.slurm.refuse(nil)
-			time.Sleep(25 * time.Second)
-			require.Len(t, w.slurm.passes(), 1)
-			assert.False(t, w.locked(), "the lock is free between passes")
-			time.Sleep(10 * time.Second)
-			assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
-			stop()
-		},
 		"the lock is held while anything is in flight": func(t *testing.T, w *world) {
-			w.cloud.SetCapacity("", "", 0)
+			w.soldOut()
 			h := hang(w, "alpha-a3-job-1")
 			w.slurm.submit(1, "train", "alpha-a3-0")
 			stop := w.daemon(nil)
@@ -153,6 +135,7 @@ func TestDaemon(t *testing.T) {
 			time.Sleep(2 * time.Hour)
 			assert.InDelta(t, 30, len(w.slurm.passes()), 4, "30 s, 1, 2, 4 and then every 5 minutes")
 			assert.Len(t, w.log.FilterLevelExact(zapcore.ErrorLevel).All(), 1)
+			assert.False(t, w.locked(), "the lock is free between passes")
 
 			w.slurm.refuse(nil)
 			before := len(w.slurm.passes())
@@ -188,7 +171,7 @@ func TestBusyDaemonLetsAnotherProcessHaveItsTurn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.NodeSets[0].DynamicMax = 40
 		w.slurm.nodes = newController(w.slurm.cfg).nodes
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		defer w.daemon(nil)()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -302,7 +285,7 @@ func TestSettle(t *testing.T) {
 			assert.False(t, w.locked())
 		},
 		"ends at its limit": func(t *testing.T, w *world) {
-			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*.insert", Status: http.StatusPreconditionRequired}))
+			w.fault(fakegce.Fault{Method: "*.insert", Status: http.StatusPreconditionRequired})
 			w.slurm.submit(1, "train", "alpha-a3-0")
 			begun := time.Now()
 			require.NoError(t, w.Settle(t.Context(), w.lock, 30*time.Second))
@@ -354,9 +337,9 @@ func TestSyncRetriesFailedActions(t *testing.T) {
 		"for ever":    {99, 3, 2},
 	}
 	eachInWorld(t, tests, func(t *testing.T, w *world, test struct{ times, passes, failed int }) {
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		if fault.Times = test.times; test.times > 0 {
-			require.NoError(t, w.cloud.AddFault(fault))
+			w.fault(fault)
 		}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		out, err := w.Sync(t.Context(), w.lock)
@@ -370,9 +353,9 @@ func TestSyncRetriesFailedActions(t *testing.T) {
 // Another process queues between sync's first pass, where an action failed, and its second.
 func TestSyncKeepsItsOutcomeIfAnotherProcessRetries(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+		w.fault(fakegce.Fault{
 			Method: "regionInstanceGroupManagers.insert", Status: http.StatusConflict, Reason: "resourceNotReady", Times: 1,
-		}))
+		})
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.submit(2, "train", "alpha-a3-1")
 		go func() {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
 	"slurmflex/test/fakegce"
@@ -104,7 +103,7 @@ func eachRejection(t *testing.T, run func(t *testing.T, w *world, r rejection, f
 func TestOneRejectionHoldsAJobOnlyIfItLasts(t *testing.T) {
 	eachRejection(t, func(t *testing.T, w *world, r rejection, f fakegce.Fault) {
 		f.Times = 1
-		require.NoError(t, w.cloud.AddFault(f))
+		w.fault(f)
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.within(10 * time.Second)
 		assert.Equal(t, r.once, w.cloud.Counts()[createsGroup] == 2, "the call is repeated at once")
@@ -121,7 +120,7 @@ func TestOneRejectionHoldsAJobOnlyIfItLasts(t *testing.T) {
 
 func TestEveryRejectionHasItsSequel(t *testing.T) {
 	eachRejection(t, func(t *testing.T, w *world, r rejection, f fakegce.Fault) {
-		require.NoError(t, w.cloud.AddFault(f))
+		w.fault(f)
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		calling := 0 // passes that call Compute
 		for range 12 {
@@ -156,7 +155,7 @@ func TestTemplateReadHoldsJobsOnlyIfTheRejectionLasts(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				f := r.fault(r.codes[0])
 				f.Method = "regionInstanceTemplates.get"
-				require.NoError(t, w.cloud.AddFault(f))
+				w.fault(f)
 				w.slurm.submit(1, "train", "alpha-a3-0")
 				w.passes(3, 10*time.Second)
 				assert.Equal(t, r.then == mig.Holds, len(w.slurm.held) > 0)

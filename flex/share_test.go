@@ -63,11 +63,11 @@ func needAtMost100Requests(t *testing.T, kind func(*slurm.Job)) {
 			w.slurm.submit(id, "train", fmt.Sprintf("alpha-a3-%d", i))
 			kind(w.slurm.jobs[id])
 		}
-		w.cloud.SetCapacity("", "", 0)
+		w.soldOut()
 		most := 0
 		watch := func(passes int) {
 			for range passes {
-				w.mustPass(t.Context())
+				w.mustPass()
 				groups, requests := w.live()
 				require.LessOrEqual(t, groups, 100)
 				require.LessOrEqual(t, requests, 100)
@@ -96,7 +96,7 @@ func TestThousandJobsRunWithAQuotaOf150Groups(t *testing.T) {
 		}
 		ran := map[uint32]bool{}
 		for range 1200 {
-			w.mustPass(t.Context())
+			w.mustPass()
 			groups, _ := w.live()
 			require.LessOrEqual(t, groups, quota)
 			time.Sleep(15 * time.Second)

@@ -41,7 +41,7 @@ func TestJobKeepsNodesAllocatedDuringAPass(t *testing.T) {
 		w.slurm.cancel(1)
 		w.Reconciler.Scheduler = &late{w.slurm, 0, func() { test.begin(w) }}
 		w.slurm.updates = nil
-		w.mustPass(t.Context())
+		w.mustPass()
 		assert.Equal(t, test.want, w.slurm.updated())
 	})
 }

@@ -57,7 +57,7 @@ func TestUnreadableRowStopsNoPass(t *testing.T) {
 		w.Scheduler = spoiled{w.slurm}
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		for range 2 { // only the first pass reads partitions
-			out := w.mustPass(t.Context())
+			out := w.mustPass()
 			for _, row := range []string{"node alpha-a3-2", "job 666", "reservation later", "partition spare"} {
 				assert.Contains(t, out.Plan.Problems.Texts(), "a row of Slurm's output was skipped: "+row+" cannot be read: rubbish")
 			}
@@ -94,16 +94,14 @@ func TestLastReadingOfARegionIsKept(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "shared", "alpha-one-0")
 		w.waiting(2, "shared", "alpha-one-1")
-		_, before, err := w.Look(t.Context())
-		require.NoError(t, err)
+		_, before := w.look()
 		seen, owned := time.Now(), w.owned()
 		time.Sleep(time.Minute)
 
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: "/europe-west4/", Status: http.StatusForbidden}))
+		w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: "/europe-west4/", Status: http.StatusForbidden})
 		w.slurm.submit(3, "shared", "alpha-one-2")
 		w.passes(5, time.Minute)
-		s, p, err := w.Look(t.Context())
-		require.NoError(t, err)
+		s, p := w.look()
 		known := s.Seen.LastKnown["europe-west4"]
 		assert.Len(t, known.Instances, 1)
 		assert.WithinDuration(t, seen, known.At, time.Minute)
@@ -125,8 +123,8 @@ func TestMachinesOfAnOldRequestAreNotRequestedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.waiting(1, "train", "alpha-a3-[0-1]")
 		time.Sleep(time.Hour)
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.list", Lag: time.Minute}))
-		w.mustPass(t.Context())
+		w.fault(fakegce.Fault{Method: "instances.list", Lag: time.Minute})
+		w.mustPass()
 		w.cloud.SetCapacity("", "", -1)
 		w.passes(30, 2*time.Second)
 		w.cloud.ClearFaults()
@@ -178,10 +176,10 @@ func TestObservationStopsReadingAnEndlessList(t *testing.T) {
 // answers.
 func TestSilentComputeHoldsSlurmForAMinute(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*", Delay: time.Hour}))
+		w.fault(fakegce.Fault{Method: "*", Delay: time.Hour})
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		begun := time.Now()
-		w.mustPass(t.Context())
+		w.mustPass()
 		assert.InDelta(t, 60, time.Since(begun).Seconds(), 1, "templates of two regions are read side by side")
 		assert.Equal(t, []string{"alpha-a3-[0-1] power_down "}, w.slurm.updates, "marked, since their partition is exclusive")
 	})
@@ -200,7 +198,7 @@ func TestDuplicatesAndEndlessPagesCostNoRequest(t *testing.T) {
 		w.waiting(7, "train", "alpha-a3-[0-1]")
 		before := w.mutations()
 		require.NotEmpty(t, before)
-		require.NoError(t, w.cloud.AddFault(fault))
+		w.fault(fault)
 		w.passes(4, 3*time.Minute)
 		assert.Equal(t, before, w.mutations())
 	})

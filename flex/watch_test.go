@@ -69,7 +69,7 @@ func TestLogAndWatchersShowPasses(t *testing.T) {
 		},
 		"an action is logged with what it is about": func(t *testing.T, w *world) {
 			w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-			w.mustPass(t.Context())
+			w.mustPass()
 			entries := w.log.FilterMessage("machines requested").All()
 			require.Len(t, entries, 1)
 			fields := entries[0].ContextMap()
@@ -81,7 +81,7 @@ func TestLogAndWatchersShowPasses(t *testing.T) {
 		},
 		"a problem is logged when it comes and once an hour while it lasts": func(t *testing.T, w *world) {
 			trouble := func() {
-				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Status: http.StatusForbidden}))
+				w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Status: http.StatusForbidden})
 			}
 			logged := func() int { return w.log.FilterMessageSnippet("region europe-west4 could not be read").Len() }
 			defer w.daemon(nil)()

@@ -17,6 +17,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/leader"
+	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
@@ -145,9 +146,9 @@ func (w *wire) onDeath(die context.CancelFunc) {
 }
 
 // mustPass makes a pass that must observe successfully.
-func (w *world) mustPass(ctx context.Context, only ...Filter) Outcome {
+func (w *world) mustPass(only ...Filter) Outcome {
 	w.t.Helper()
-	out, err := w.Pass(ctx, only...)
+	out, err := w.Pass(w.t.Context(), only...)
 	require.NoError(w.t, err)
 	return out
 }
@@ -167,12 +168,27 @@ func (w *world) observed() scene.Snapshot {
 	return snap
 }
 
+// fault makes calls to the cloud fail.
+func (w *world) fault(f fakegce.Fault) {
+	w.t.Helper()
+	require.NoError(w.t, w.cloud.AddFault(f))
+}
+
+// soldOut leaves no capacity for further machines.
+func (w *world) soldOut() { w.cloud.SetCapacity("", "", 0) }
+
+// look returns what a pass would see and do.
+func (w *world) look() (*scene.Scene, plan.Plan) {
+	w.t.Helper()
+	s, p, err := w.Look(w.t.Context())
+	require.NoError(w.t, err)
+	return s, p
+}
+
 // refuses makes operations of a method end with an error.
 func (w *world) refuses(method, code, words string) {
 	w.t.Helper()
-	require.NoError(w.t, w.cloud.AddFault(fakegce.Fault{
-		Method: method, OperationError: &fakegce.Problem{Code: code, Message: words},
-	}))
+	w.fault(fakegce.Fault{Method: method, OperationError: &fakegce.Problem{Code: code, Message: words}})
 }
 
 // settle reconciles until no change is expected soon. If the process dies, another one follows.
@@ -215,7 +231,7 @@ func (w *world) served(job uint32, partition, nodes string) {
 // waiting submits a job for nodes without capacity.
 func (w *world) waiting(job uint32, partition, nodes string) {
 	w.t.Helper()
-	w.cloud.SetCapacity("", "", 0)
+	w.soldOut()
 	w.served(job, partition, nodes)
 }
 
@@ -230,7 +246,7 @@ func (w *world) cancelled(job uint32) {
 func (w *world) passes(n int, apart time.Duration) {
 	w.t.Helper()
 	for range n {
-		w.mustPass(w.t.Context())
+		w.mustPass()
 		time.Sleep(apart)
 	}
 }

@@ -431,7 +431,7 @@ func TestUrgentRequeueDoesNotWaitForAComment(t *testing.T) {
 
 // Another program has written the job's AdminComment. slurmctld restarts: one pass finds the backup.
 func TestJobIsSignalledOnceAcrossARestartOfSlurmctld(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.outlives(slurm.JobRecord{Batch: true, Comment: "slurmflex:signal", AdminComment: "project 42"})
 		w.slurm.comment[1] = "project 42"
 		time.Sleep(6 * time.Minute)

@@ -44,10 +44,10 @@ func TestHookExecutesSlurmflexInAllOtherCases(t *testing.T) {
 		"no hostlist":                       {nodes: "alpha-a3-[0-"},
 		"no nodes":                          {nodes: ","},
 		"no configuration":                  {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Remove(w.path("config.yaml"))) }},
-		"a bad configuration":               {spoil: func(t *testing.T, w *world) { w.write("config.yaml", "nodeset: 3\n", 0o644) }},
+		"a bad configuration":               {spoil: func(_ *testing.T, w *world) { w.write("config.yaml", "nodeset: 3\n", 0o644) }},
 		"a configuration that others write": {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("config.yaml"), 0o666)) }},
 		"no resume file":                    {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Remove(w.path("resume.json"))) }},
-		"a resume file cut off":             {spoil: func(t *testing.T, w *world) { w.write("resume.json", `{"jobs":[`, 0o600) }},
+		"a resume file cut off":             {spoil: func(_ *testing.T, w *world) { w.write("resume.json", `{"jobs":[`, 0o600) }},
 		"a socket that is not trusted": {spoil: func(t *testing.T, w *world) {
 			require.NoError(t, os.Chmod(wake.SocketPath(w.path("run")), 0o620))
 		}},

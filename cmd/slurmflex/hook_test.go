@@ -245,20 +245,20 @@ func TestFailedResumePowersDownOnlyNodesWithoutJobs(t *testing.T) {
 		back  string // the nodes that are returned to Slurm; empty: none
 		fails string
 	}{
-		"jobs run on some": {func(t *testing.T, w *world) {
+		"jobs run on some": {func(_ *testing.T, w *world) {
 			w.nodes("ALLOCATED+CLOUD", 2, 3)
 			w.jobs("812 2:00:00 CONFIGURING alpha-a3-[0-1]", "813 2:00:00 RUNNING alpha-a3-[2-3]")
 		}, "alpha-a3-[0-1]", ""},
-		"a job has just started on one that still shows POWERING_UP": {func(t *testing.T, w *world) {
+		"a job has just started on one that still shows POWERING_UP": {func(_ *testing.T, w *world) {
 			w.jobs("812 2:00:00 CONFIGURING alpha-a3-0", "813 2:00:00 RUNNING alpha-a3-1")
 		}, "alpha-a3-0", ""},
-		"no node powers up":       {func(t *testing.T, w *world) { w.nodes("ALLOCATED+CLOUD", 0, 1) }, "", ""},
-		"Slurm would end the job": {func(t *testing.T, w *world) { w.losing() }, "", ""},
-		"the nodes cannot be read": {func(t *testing.T, w *world) {
+		"no node powers up":       {func(_ *testing.T, w *world) { w.nodes("ALLOCATED+CLOUD", 0, 1) }, "", ""},
+		"Slurm would end the job": {func(_ *testing.T, w *world) { w.losing() }, "", ""},
+		"the nodes cannot be read": {func(_ *testing.T, w *world) {
 			w.answer("scontrol", `case "$*" in *"show nodes") echo "slurm_load_node error: Unable to contact slurm controller" >&2; exit 1 ;; esac
 `+knowing)
 		}, "", "read nodes: scontrol -a -o show nodes: Unable to contact slurm controller"},
-		"the jobs cannot be read": {func(t *testing.T, w *world) {
+		"the jobs cannot be read": {func(_ *testing.T, w *world) {
 			w.answer("squeue", `echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1`)
 		}, "", "read jobs: squeue"},
 	} {

@@ -107,8 +107,8 @@ func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 		spoil func(t *testing.T, w *world)
 		names string
 	}{
-		"not YAML":      {func(t *testing.T, w *world) { w.breakConfig() }, "not YAML"},
-		"a wrong value": {func(t *testing.T, w *world) { w.configure("interval: 1h", "interval: soon") }, "slurmflex.interval"},
+		"not YAML":      {func(_ *testing.T, w *world) { w.breakConfig() }, "not YAML"},
+		"a wrong value": {func(_ *testing.T, w *world) { w.configure("interval: 1h", "interval: soon") }, "slurmflex.interval"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

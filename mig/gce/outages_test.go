@@ -54,7 +54,7 @@ func dead(zone string) func(*testing.T, world) {
 }
 
 func struck(f fakegce.Fault) func(*testing.T, world) {
-	return func(t *testing.T, w world) { w.fault(f) }
+	return func(_ *testing.T, w world) { w.fault(f) }
 }
 
 // in limits a fault to the list of a zone.

@@ -76,7 +76,7 @@ var permissions = map[string][]string{
 // uses call every method of the client, in every way that reaches another method of the API. Each
 // use has its own world without capacity.
 var uses = map[string]func(t *testing.T, w world){
-	"Groups": func(t *testing.T, w world) { w.asked(); w.group() },
+	"Groups": func(_ *testing.T, w world) { w.asked(); w.group() },
 	"Group": func(t *testing.T, w world) {
 		w.asked()
 		_, err := w.Client.Group(t.Context(), region, "alpha-x")
@@ -128,7 +128,7 @@ var uses = map[string]func(t *testing.T, w world){
 		w.asked()
 		require.Error(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)), "it exists already, so its owner is read")
 	},
-	"CreateRequest": func(t *testing.T, w world) { w.asked() },
+	"CreateRequest": func(_ *testing.T, w world) { w.asked() },
 	"CancelRequest": func(t *testing.T, w world) {
 		w.asked()
 		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-x", "a1"))

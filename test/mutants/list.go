@@ -178,7 +178,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node with a job is recovered as if it were idle", "flex/plan/sweeps/losses.go",
-		"len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
+		"len(m.Holders) > 0 || m.State.Held() || out {", "out {", planner,
 	},
 	{
 		"a node is set down by one list that lacks its machine", "flex/plan/scene/losses.go",

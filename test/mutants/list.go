@@ -822,7 +822,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node that a check has drained stays drained without its machine", "flex/plan/sweeps/nodes.go",
-		"if w.IsDrainedInVain(m) {", "if false {", planner,
+		"case !w.IsDrainedInVain(m):", "case true:", planner,
 	},
 	{
 		"the host of a machine that failed its check is not remembered", "flex/memory/memory.go",

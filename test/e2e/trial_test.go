@@ -26,7 +26,7 @@ func TestTrialWithARunningDaemonKeepsJobsAndCleansUp(t *testing.T) {
 
 	awaitCompleted(t, l, id)
 	awaitNothingLeft(t, l)
-	assert.NotContains(t, readFile(l.Log("daemon.log"))+readFile(l.Log("slurmflex.log")), name, "the daemon leaves the trial alone")
+	assert.NotRegexp(t, `"action": "[^"]*`+name, readFile(l.Log("daemon.log"))+readFile(l.Log("slurmflex.log")), "the daemon leaves the trial alone")
 
 	compared, err := exec.Command(filepath.Join(l.Build, "slurmflex-fakegce"), "--compare", record).CombinedOutput()
 	require.NoError(t, err, string(compared))

@@ -144,8 +144,8 @@ func (b *Board) Stood(err error) {
 	}
 }
 
-// view returns what the daemon shows. Before the first pass it returns an error.
-func (b *Board) view() (view.View, error) {
+// View returns what the daemon shows. Before the first pass it returns an error.
+func (b *Board) View() (view.View, error) {
 	shows, err := b.last()
 	if err != nil {
 		return view.View{}, err

@@ -33,7 +33,7 @@ func FuzzAQuestion(f *testing.F) {
 		w := newWorld()
 		w.pass(text)
 		answer := httptest.NewRecorder()
-		w.handler().ServeHTTP(answer, r)
+		w.Handler().ServeHTTP(answer, r)
 
 		assert.Less(t, answer.Code, 504)
 		assert.NotEqual(t, http.StatusInternalServerError, answer.Code)
@@ -44,7 +44,7 @@ func FuzzAQuestion(f *testing.F) {
 			own := newWorld()
 			own.pass("plain")
 			plain := httptest.NewRecorder()
-			own.handler().ServeHTTP(plain, r)
+			own.Handler().ServeHTTP(plain, r)
 			assert.Equal(t, strings.Count(plain.Body.String(), "<script"), strings.Count(answer.Body.String(), "<script"))
 		}
 	})

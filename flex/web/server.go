@@ -90,7 +90,7 @@ func holderOf(address string) string {
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	limited := limit(listener, connections)
 	server := &http.Server{
-		Handler:           s.handler(),
+		Handler:           s.Handler(),
 		ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit,
 		MaxHeaderBytes: headerLimit,
 		ErrorLog:       zap.NewStdLog(zap.NewNop()), // clients' mistakes do not matter
@@ -101,8 +101,8 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	return server.Serve(limited)
 }
 
-// handler returns the handler of all requests.
-func (s *Server) handler() http.Handler {
+// Handler returns the handler of all requests.
+func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for path, handler := range s.routes() {
 		mux.Handle(path, handler)
@@ -176,7 +176,7 @@ func hostOf(address string) string {
 
 // view returns what the daemon shows. Before the first pass it answers with an error.
 func (s *Server) view(w http.ResponseWriter) (view.View, bool) {
-	v, err := s.Board.view()
+	v, err := s.Board.View()
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)

@@ -119,7 +119,7 @@ func (w *world) get(target string, change ...func(*http.Request)) *httptest.Resp
 		c(r)
 	}
 	answer := httptest.NewRecorder()
-	w.handler().ServeHTTP(answer, r)
+	w.Handler().ServeHTTP(answer, r)
 	return answer
 }
 
@@ -220,7 +220,7 @@ func TestStatusIsTheView(t *testing.T) {
 	w.pass("none left")
 	var v view.View
 	require.NoError(t, json.Unmarshal(w.get("/status.json").Body.Bytes(), &v))
-	want, err := w.Board.view()
+	want, err := w.Board.View()
 	require.NoError(t, err)
 	assert.Equal(t, want, v)
 	assert.Equal(t, &view.Daemon{LastGoodAt: noon, Interval: view.Seconds(30 * time.Second)}, v.Daemon)
@@ -250,7 +250,7 @@ func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
 		assert.Equal(t, want.code, page.Code, target)
 		assert.Contains(t, page.Body.String(), want.says)
 	}
-	v, err := w.Board.view()
+	v, err := w.Board.View()
 	require.NoError(t, err)
 	answer, err := v.Why("812", noon, nil)
 	require.NoError(t, err)
@@ -390,11 +390,11 @@ func TestTakenAddressIsLoggedOnceAndServedWhenFree(t *testing.T) {
 		return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
 	}, time.Minute, 10*time.Millisecond)
 	w.pass("train")
-	v, err := w.Board.view()
+	v, err := w.Board.View()
 	require.NoError(t, err)
 	assert.Regexp(t, `^uid \d+( \(.+\))? listened on http_address from 12:00:00 to 12:00:00 UTC: `, v.Problems[0])
 	w.now = w.now.Add(2 * time.Hour)
-	v, err = w.Board.view()
+	v, err = w.Board.View()
 	require.NoError(t, err)
 	assert.NotContains(t, v.Problems[0], "listened on http_address")
 	stop()

@@ -62,18 +62,6 @@ func TestNewerStampYieldsOnlyVersionAndCluster(t *testing.T) {
 	}
 }
 
-func FuzzParseStamp(f *testing.F) {
-	f.Add(Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 7}.String())
-	f.Add(`{"slurmflex":1}`)
-	f.Fuzz(func(t *testing.T, description string) {
-		if s, ours := ParseStamp(description); ours {
-			again, ok := ParseStamp(s.String())
-			assert.True(t, ok)
-			assert.Equal(t, s, again)
-		}
-	})
-}
-
 func TestLabelsWithoutVersionAreAccepted(t *testing.T) {
 	stamp, ok := StampOfLabels(map[string]string{labelCluster: "alpha", labelNodeSet: "a3", labelJob: "812"})
 	assert.True(t, ok)

@@ -41,20 +41,6 @@ func TestUserHasANameAndAUID(t *testing.T) {
 	}
 }
 
-func FuzzParseConfig(f *testing.F) {
-	for _, version := range versions(f) {
-		f.Add(fixture(f, version, "config.txt"))
-	}
-	f.Fuzz(func(t *testing.T, out []byte) {
-		config, err := ParseConfig(out)
-		if err != nil {
-			require.Nil(t, config)
-			return
-		}
-		require.NotEmpty(t, config["SLURM_VERSION"])
-	})
-}
-
 func TestParseVersion(t *testing.T) {
 	for text, want := range map[string]Version{
 		"slurm 22.05.8\n":     {22, 5, 8},
@@ -82,36 +68,12 @@ func TestVersionIsAtLeastEarlierVersions(t *testing.T) {
 	require.Equal(t, "23.02.8", version.String())
 }
 
-func FuzzParseVersion(f *testing.F) {
-	for _, version := range versions(f) {
-		f.Add(string(fixture(f, version, "version.txt")))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		version, err := ParseVersion(text)
-		if err != nil {
-			return
-		}
-		again, err := ParseVersion(version.String())
-		require.NoError(t, err)
-		require.Equal(t, version, again)
-	})
-}
-
 func TestParsePing(t *testing.T) {
 	controllers, err := ParsePing([]byte("Slurmctld(primary) at a is DOWN\nSlurmctld(backup1) at b is UP\n"))
 	require.NoError(t, err)
 	require.Equal(t, []Controller{{"primary", "a", false}, {"backup1", "b", true}}, controllers)
 	_, err = ParsePing([]byte("pong\n"))
 	require.EqualError(t, err, `scontrol ping: "pong\n": about no slurmctld`)
-}
-
-func FuzzParsePing(f *testing.F) {
-	f.Add(fixture(f, "22.05.8", "13-ping.txt"))
-	f.Add(fixture(f, "22.05.8", "14-ping-down.txt"))
-	f.Fuzz(func(t *testing.T, out []byte) {
-		controllers, err := ParsePing(out)
-		require.Equal(t, err != nil, len(controllers) == 0)
-	})
 }
 
 func TestBackfillPlansAheadAsFarAsConfigured(t *testing.T) {

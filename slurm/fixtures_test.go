@@ -139,7 +139,6 @@ func parseFixture(t *testing.T, name string, b []byte) (err error) {
 
 func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 	quarter := Limit{Kind: LimitSet, Duration: 15 * time.Minute}
-	powering := State{Base: Idle, Flags: Cloud | NotResponding | PoweringUp}
 	for sentence, c := range map[string]struct {
 		step  string
 		check func(t *testing.T, s shown)
@@ -151,22 +150,6 @@ func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 			}
 			require.Empty(t, s.jobs)
 		}},
-		// In 23.11 the job was not yet allocated. In 26.05 its nodes were not yet powering up.
-		"the first job's limit is known at once": {"01-exclusive-job-configuring", func(t *testing.T, s shown) {
-			require.Equal(t, quarter, s.jobs[1].Limit)
-			if s.version == "23.11.11" {
-				require.Equal(t, JobPending, s.jobs[1].State)
-				require.Empty(t, s.jobs[1].Nodes)
-				return
-			}
-			require.Equal(t, JobConfiguring, s.jobs[1].State)
-			require.Equal(t, []string{"f0", "f1"}, s.jobs[1].Nodes)
-			for _, name := range s.jobs[1].Nodes {
-				require.Equal(t, Allocated, s.nodes[name].State.Base)
-				require.Equal(t, s.version != "26.05.3", s.nodes[name].State.Has(PoweringUp))
-			}
-		}},
-		// This is one step after the job's own, because two versions were slower.
 		"a job's s.nodes power up while it is configuring": {"02-array", func(t *testing.T, s shown) {
 			job := s.jobs[1]
 			require.NotZero(t, job.Priority)
@@ -189,16 +172,6 @@ func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 			require.Contains(t, []string{"2", "2%2"}, s.jobs[2].ArrayTask)
 			require.Empty(t, s.jobs[2].Nodes)
 		}},
-		"a cancelled job's s.nodes keep powering up": {"03-cancelled-while-powering-up", func(t *testing.T, s shown) {
-			require.Equal(t, []State{powering, powering}, []State{s.nodes["f0"].State, s.nodes["f1"].State})
-			require.NotContains(t, s.jobs, uint32(1))
-		}},
-		"s.nodes power up by hand": {"08-static-power-up", func(t *testing.T, s shown) {
-			require.Equal(t, []State{powering, powering}, []State{s.nodes["s0"].State, s.nodes["s1"].State})
-		}},
-		"a job without a limit is unlimited or has a year": {"04-no-time-limit", func(t *testing.T, s shown) {
-			require.Contains(t, []Limit{{Kind: Unlimited}, {Kind: LimitSet, Duration: 365 * 24 * time.Hour}}, s.jobs[5].Limit)
-		}},
 		"s.nodes forced down show why and their job is requeued": {"05-power-down-force", func(t *testing.T, s shown) {
 			for _, name := range []string{"f0", "f1"} {
 				require.Equal(t, State{Base: Idle, Flags: Cloud | PoweringDown}, s.nodes[name].State)
@@ -209,9 +182,6 @@ func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 				require.Equal(t, "BeginTime", s.jobs[5].Reason)
 			}
 		}},
-		"after SuspendTimeout they are powered down": {"06-after-suspend-timeout", func(t *testing.T, s shown) {
-			require.Equal(t, State{Base: Idle, Flags: Cloud | PoweredDown}, s.nodes["f1"].State)
-		}},
 		"awkward reasons are read to their end": {"07-drain-down", func(t *testing.T, s shown) {
 			drained, down := s.nodes["f2"], s.nodes["f3"]
 			require.Equal(t, State{Base: Idle, Flags: Cloud | Drain | NotResponding | PoweringUp}, drained.State)
@@ -219,13 +189,6 @@ func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 			require.Equal(t, State{Base: Down, Flags: Cloud | NotResponding | PoweringUp}, down.State)
 			require.Equal(t, []string{`quoted "reason" = x|y`, "root"}, []string{down.Reason, down.ReasonBy})
 			require.Equal(t, "2026-11-21", down.LastBusyTime.Format(time.DateOnly))
-		}},
-		"a heterogeneous job's components are jobs": {"10-het", func(t *testing.T, s shown) {
-			for id, limit := range map[uint32]time.Duration{6: 10 * time.Minute, 7: 20 * time.Minute} {
-				require.Equal(t, JobConfiguring, s.jobs[id].State)
-				require.Equal(t, Limit{Kind: LimitSet, Duration: limit}, s.jobs[id].Limit)
-				require.Len(t, s.jobs[id].Nodes, 1)
-			}
 		}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

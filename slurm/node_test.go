@@ -169,19 +169,3 @@ func TestUnreadableRowAffectsOnlyItsNode(t *testing.T) {
 		})
 	}
 }
-
-func FuzzParseNodes(f *testing.F) {
-	for _, version := range versions(f) {
-		f.Add(fixture(f, version, "07-drain-down.nodes.txt"))
-	}
-	f.Add([]byte(nodeLine("f0", plainOS, "IDLE", " Reason=multi [a@None]        more Comment=x")))
-	f.Fuzz(func(t *testing.T, out []byte) {
-		nodes, err := ParseNodes(out)
-		requireUnread(t, err, nodes)
-		seen := make(map[string]bool)
-		for _, node := range nodes {
-			require.False(t, seen[node.Name])
-			seen[node.Name] = true
-		}
-	})
-}

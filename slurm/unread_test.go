@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -16,21 +15,6 @@ func parsed[T any](t *testing.T, parse func([]byte) ([]T, error), out string) []
 	rows, err := parse([]byte(out))
 	require.NoError(t, err)
 	return rows
-}
-
-// requireUnread checks that the only error beside rows is an Unread, and that its message is one
-// line.
-func requireUnread[T any](t *testing.T, err error, rows []T) {
-	t.Helper()
-	if err == nil {
-		return
-	}
-	require.NotContains(t, err.Error(), "\n")
-	if unread := (Unread{}); errors.As(err, &unread) {
-		require.NotEmpty(t, unread)
-		return
-	}
-	require.Empty(t, rows)
 }
 
 // A1: any user may submit a job with a begin time in the year 11609.

@@ -191,32 +191,6 @@ func TestClientIsSafeForConcurrentUse(t *testing.T) {
 	require.Len(t, calls(t, c), 8)
 }
 
-// FuzzWhatACommandPrints checks that any output and any exit status result in nodes or in a
-// one-line error, and that a failed command yields no nodes.
-func FuzzWhatACommandPrints(f *testing.F) {
-	f.Add("", "scontrol: error: slurm_load_node error: Unable to contact slurm controller (connect failure)\n", 1)
-	f.Add("No nodes in the system\n", "", 0)
-	f.Add("NodeName=f0 Arch=x86_64 OS=Linux RealMemory=1 State=IDLE+CLOUD Partitions=p BootTime=None LastBusyTime=Unknown\n", "a warning\n", 0)
-	f.Add("NodeName=f0 RealMemory=1 State=IDLE BootTime=None\nNodeName=f0 RealMemory=1 State=IDLE BootTime=None\n", "", 0)
-	f.Add("\x00\xff\n\n", "fatal: \x1b[31m\n\n\nsquint\u2028x", 255)
-	f.Fuzz(func(t *testing.T, stdout, stderr string, exit int) {
-		c := newClient(t, dummy{Stdout: stdout, Stderr: stderr, Exit: exit & 0xff})
-		nodes, err := c.Nodes(t.Context())
-		if exit&0xff != 0 {
-			require.Error(t, err)
-		}
-		if err != nil {
-			for _, node := range nodes { // unreadable rows have at least a name
-				require.Zero(t, exit&0xff)
-				require.ErrorAs(t, err, new(slurm.Unread))
-				require.NotEmpty(t, node.Name)
-			}
-			require.NotContains(t, err.Error(), "\n")
-			require.Less(t, len(err.Error()), maxCall+2*maxWords)
-		}
-	})
-}
-
 // FuzzOwnWords checks that the text of a failure is a short line, and that shortening it again does
 // not change it.
 func FuzzOwnWords(f *testing.F) {

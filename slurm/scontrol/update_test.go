@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -112,17 +111,4 @@ func TestFailedBatchDoesNotStopTheOthers(t *testing.T) {
 	err = c.UpdateNodes(t.Context(), names, slurm.NodeChange{State: "resume"})
 	require.EqualError(t, err, "scontrol update nodename=f[0-499] state=resume: Invalid node name specified (3 of 3 updates failed)")
 	require.ErrorIs(t, err, ErrUnknownNode)
-}
-
-func FuzzPlain(f *testing.F) {
-	f.Add("a\nb\x00c\x1b\u2028d\xffe", 5)
-	f.Add(strings.Repeat("é", 300), maxText)
-	f.Fuzz(func(t *testing.T, text string, most int) {
-		most = min(max(most, 3), maxText)
-		line := plain(text, most)
-		require.LessOrEqual(t, len(line), most)
-		require.True(t, utf8.ValidString(line))
-		require.NotContains(t, line, "\n")
-		require.Equal(t, line, plain(line, most))
-	})
 }

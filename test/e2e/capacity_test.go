@@ -42,31 +42,4 @@ func TestJobUsesMoreExpensiveMachinesAfterDearerAfter(t *testing.T) {
 	run(t, l, "scontrol", "requeue", id)
 	await(t, 2*time.Minute, "its whole list", func() bool { return len(strings.Split(jobField(t, l, id, "Partition"), ",")) == 3 })
 	cancelForGood(t, l, id)
-	awaitNothingLeft(t, l)
-	awaitNoDoors(t, l)
-}
-
-// Requests for flex-start machines fail permanently; later Google preempts the job's Spot machines.
-func TestJobFailsOverAfterAPermanentErrorAndAPreemption(t *testing.T) {
-	l := mixed(t)
-	modelCapacity(t, l, "FLEX_START", 0)
-	modelCapacity(t, l, "SPOT", 0)
-	id := submitScript(t, l, "sleep 600", "-p", "train,spot", "-N2", "--time=15")
-	fail(t, l, "alpha-a3-job-"+id, "a1", "CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")
-	modelCapacity(t, l, "SPOT", 2)
-	awaitJob(t, l, 3*time.Minute, id, "JobState", "RUNNING")
-	assert.Equal(t, "spot", jobField(t, l, id, "Partition"))
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
-	modelCapacity(t, l, "SPOT", 0)
-	modelCapacity(t, l, "FLEX_START", 8)
-	for _, node := range []string{"alpha-spot-0", "alpha-spot-1"} {
-		tell(t, l, "vms/"+node+"/preempt", nil)
-	}
-	awaitJob(t, l, 5*time.Minute, id, "Partition", "train") // Slurm starts a requeued job after two minutes
-	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
-	// A pass may see that the machines stop, and requeue the job. A later pass does not see the
-	// reason.
-	assert.Regexp(t, `slurmflex_machines_lost_total{cause="(preempted|gone)",nodeset="spot"} [12]\n`, metrics(t, l))
-	cancelForGood(t, l, id)
-	awaitNothingLeft(t, l)
 }

@@ -101,20 +101,6 @@ func awaitRequestState(t *testing.T, l *lab.Lab, group, request, want string) (f
 	return found
 }
 
-// awaitLease waits until a group has a waiting request with this lease, and returns the request.
-func awaitLease(t *testing.T, l *lab.Lab, group string, lease time.Duration) (last fakegce.Request) {
-	t.Helper()
-	awaitShown(t, time.Minute, fmt.Sprintf("%s to ask for %s", group, lease), func() (string, bool) {
-		g, ok := state(t, l).Group(group)
-		if !ok || len(g.Requests) == 0 {
-			return "no request", false
-		}
-		last = g.Requests[len(g.Requests)-1]
-		return fmt.Sprintf("%+v", last), last.Duration == lease && last.State == "ACCEPTED"
-	})
-	return last
-}
-
 // liveRequests returns the requests that may still create machines, as group/request.
 func liveRequests(s fakegce.State) (live []string) {
 	for _, g := range s.Groups {
@@ -136,26 +122,6 @@ func awaitPasses(t *testing.T, l *lab.Lab, n int) {
 	await(t, 2*time.Minute, fmt.Sprintf("%d passes", n), func() bool { return looks() > before+n })
 }
 
-// withdraw cancels jobs and waits until they cost no more money, so that later jobs do not get
-// their machines.
-func withdraw(t *testing.T, l *lab.Lab, ids ...string) {
-	t.Helper()
-	cancel(t, l, ids...)
-	awaitNoCost(t, l)
-}
-
-// awaitNoCost waits until the cloud has neither machines nor live requests, and Slurm shows every
-// flex node as powered down. Empty groups may remain, because they are not deleted while they are
-// young.
-func awaitNoCost(t *testing.T, l *lab.Lab) {
-	t.Helper()
-	awaitShown(t, time.Minute, "nothing to cost money", func() (string, bool) {
-		s, up := state(t, l), notDown(t, l)
-		asked := liveRequests(s)
-		return fmt.Sprintf("%d instances; asked for: %v; up: %v", len(s.Instances), asked, up), len(s.Instances)+len(asked)+len(up) == 0
-	})
-}
-
 // notDown returns the flex nodes that are not powered down, with their states.
 func notDown(t *testing.T, l *lab.Lab) (nodes []string) {
 	t.Helper()
@@ -167,23 +133,14 @@ func notDown(t *testing.T, l *lab.Lab) (nodes []string) {
 	return nodes
 }
 
-// awaitNothingLeft waits until the cloud is empty and Slurm shows every flex node as powered down.
+// awaitNothingLeft waits until the cloud is empty, no job has a door, and Slurm shows every flex node
+// as powered down.
 func awaitNothingLeft(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	awaitShown(t, 90*time.Second, "nothing to be left behind", func() (string, bool) {
 		s, up := state(t, l), notDown(t, l)
-		left := fmt.Sprintf("%d instances, %d groups, %d policies; up: %v", len(s.Instances), len(s.Groups), len(s.Policies), up)
-		return left, len(s.Instances)+len(s.Groups)+len(s.Policies)+len(up) == 0
+		doors := strings.Count(ask(t, l, "scontrol", "show", "reservation"), ".door-")
+		left := fmt.Sprintf("%d instances, %d groups, %d policies, %d doors; up: %v", len(s.Instances), len(s.Groups), len(s.Policies), doors, up)
+		return left, len(s.Instances)+len(s.Groups)+len(s.Policies)+doors+len(up) == 0
 	})
-}
-
-// booted returns the names of the instances with a started slurmd.
-func booted(t *testing.T, l *lab.Lab) (names []string) {
-	t.Helper()
-	for _, n := range flexNodes(t, l) {
-		if strings.TrimSpace(readFile(l.Log("slurmd-"+n.Name+".log"))) != "" {
-			names = append(names, n.Name)
-		}
-	}
-	return names
 }

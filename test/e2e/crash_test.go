@@ -6,129 +6,17 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/slurm"
-	"slurmflex/test/fakegce"
 	"slurmflex/test/lab"
-	"slurmflex/test/must"
 )
-
-// door is a Compute API that can be replaced while a cluster runs. It can also kill its caller
-// after it has handled a call and before it sends the answer.
-type door struct {
-	mu     sync.Mutex
-	cloud  *fakegce.Server
-	calls  int
-	killAt int // kill after this call; 0: never
-	kill   func()
-}
-
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d.mu.Lock()
-	cloud := d.cloud
-	d.calls++
-	last := d.calls == d.killAt
-	d.mu.Unlock()
-	if !last {
-		cloud.ServeHTTP(w, r)
-		return
-	}
-	cloud.ServeHTTP(httptest.NewRecorder(), r)
-	d.kill()
-}
-
-// fresh replaces the cloud with an empty one.
-func (d *door) fresh(killAt int, kill func()) {
-	cloud := fakegce.New(fakegce.Options{Project: "demo", OperationTime: 20 * time.Millisecond})
-	cloud.SetCapacity("", "", 0)
-	for name, machine := range map[string]string{"a3": "a3-megagpu-8g", "g2": "g2-standard-48"} {
-		must.Get(cloud.AddTemplate("us-central1", fakegce.FlexTemplate(name, machine)))
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.cloud, d.calls, d.killAt, d.kill = cloud, 0, killAt, kill
-}
-
-// what describes the cloud's contents without times and operations.
-func (d *door) what() string {
-	var b strings.Builder
-	for _, g := range d.cloud.State().Groups {
-		fmt.Fprintf(&b, "%s %s %d %s\n", g.Name, g.Description, g.TargetSize, g.Template)
-		for _, r := range g.Requests {
-			fmt.Fprintf(&b, "  %s %s %v %s\n", r.Name, r.State, r.Instances, r.Duration)
-		}
-	}
-	return b.String()
-}
-
-func (d *door) settled() bool {
-	for _, g := range d.cloud.State().Groups {
-		for _, r := range g.Requests {
-			if r.State == "CREATING" {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// waiting starts a cluster without hooks, with a job that waits for two machines and with a cloud
-// without capacity.
-func waiting(t *testing.T) (*lab.Lab, *door) {
-	d := &door{}
-	d.fresh(0, nil)
-	server := httptest.NewServer(d)
-	t.Cleanup(server.Close)
-	l := cluster(t, lab.Options{NoHooks: true, Endpoint: server.URL})
-	submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
-	await(t, time.Minute, "two nodes to power up", func() bool {
-		n := 0
-		for _, node := range flexNodes(t, l) {
-			if node.State.Has(slurm.PoweringUp) {
-				n++
-			}
-		}
-		return n == 2
-	})
-	return l, d
-}
-
-const undisturbed = `alpha-a3-job-1 {"slurmflex":1,"cluster":"alpha","nodeset":"a3","job":1} 2 projects/demo/regions/us-central1/instanceTemplates/a3
-  a1 ACCEPTED [alpha-a3-0 alpha-a3-1] 15m0s
-`
-
-func TestSyncCompletesAResumeKilledAfterAnyCall(t *testing.T) {
-	l, d := waiting(t)
-	ctx := context.Background()
-	for killAt := 1; ; killAt++ {
-		pass := l.Command(ctx, nil, "pass", "--verb", "resume", "--nodes", "alpha-a3-[0-1]")
-		d.fresh(killAt, func() { _ = pass.Process.Kill() })
-		err := pass.Run()
-		killed := d.calls >= killAt
-		if !killed {
-			require.NoError(t, err)
-			require.Greater(t, killAt, 6, "a resume that makes so few calls does nothing")
-			break
-		}
-		require.Error(t, err)
-		_, err = l.Flex(ctx, "sync")
-		require.NoError(t, err, "killed after call %d", killAt)
-		await(t, time.Minute, "the request to be accepted", d.settled)
-		require.Equal(t, undisturbed, d.what(), "killed after call %d", killAt)
-	}
-	assert.Equal(t, undisturbed, d.what())
-}
 
 // TestDaemonKilledAtAnyMomentLosesNoJob kills the daemon 108 times at random moments while jobs come, wait
 // at Google in one place or in two, start and end. Each job runs once, and nothing is left.
@@ -180,27 +68,6 @@ func TestDaemonKilledAtAnyMomentLosesNoJob(t *testing.T) {
 	t.Logf("%d kills, %d jobs, of which %d in two places", kills, len(jobs), inTwo)
 	assert.NotContains(t, readFile(l.Log("daemon.log")), "panic")
 	awaitNothingLeft(t, l)
-	awaitNoDoors(t, l)
-}
-
-func TestRepeatedManualResumeMakesOneRequest(t *testing.T) {
-	l, d := waiting(t)
-	ctx := context.Background()
-	d.fresh(0, nil)
-	file := filepath.Join(l.Dir, "resume.json")
-	require.NoError(t, os.WriteFile(file, []byte(
-		`{"jobs":[{"job_id":1,"nodes_resume":"alpha-a3-[0-1]"}],"all_nodes_resume":"alpha-a3-[0-1]"}`), 0o644))
-	for range 2 {
-		require.NoError(t, l.Command(ctx, []string{"SLURM_RESUME_FILE=" + file}, "resume", "alpha-a3-[0-1]").Run())
-		await(t, time.Minute, "the request", func() bool { return d.what() == undisturbed })
-	}
-	out, err := l.Flex(ctx, "plan")
-	require.NoError(t, err)
-	assert.NotContains(t, out, "create")
-	assert.NotContains(t, out, "request 2")
-	out, err = l.Flex(ctx, "status")
-	require.NoError(t, err)
-	assert.Regexp(t, `a3 +1 +\S+ +alpha-a3-\[0-1\] +queued +00:15:00`, out)
 }
 
 // A2: a late or manual call, while neither a daemon nor a pass can handle it.

@@ -3,11 +3,15 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/lab"
 )
@@ -29,18 +33,6 @@ func TestExclusiveJobRunsWithoutADaemon(t *testing.T) {
 	awaitDone(t, l, id)
 }
 
-func TestExclusiveJobRunsWithSlurmctldAsUserSlurm(t *testing.T) {
-	t.Parallel()
-	for name, daemon := range map[string]bool{"with a daemon": true, "without a daemon": false} {
-		t.Run(name, func(t *testing.T) {
-			l := cluster(t, lab.Options{User: "slurm", Daemon: daemon})
-			id := submit(t, l, "-p", "train", "-N2", "--time=15")
-			awaitRequest(t, l, "alpha-a3-job-"+id)
-			awaitDone(t, l, id)
-		})
-	}
-}
-
 func TestManualPowerUpAndPowerDownOfANode(t *testing.T) {
 	l := withDaemon(t)
 	update(t, l, "nodename=alpha-a3-5", "state=power_up")
@@ -59,4 +51,26 @@ func TestOtherNodesetsAreDelegated(t *testing.T) {
 		return strings.Contains(text, "/bin/delegate alpha-cpu-[0-1]")
 	})
 	assert.Empty(t, state(t, l).Groups)
+}
+
+func TestJobWithoutUseJobDurationGetsTheMaximumLease(t *testing.T) {
+	l := withDaemon(t)
+	id := submit(t, l, "-p", "fixed", "-N1", "--time=15")
+	request := awaitRequest(t, l, "alpha-g2-job-"+id)
+	assert.Equal(t, time.Hour, request.Duration, "max_run_duration")
+	awaitDone(t, l, id)
+}
+
+// federation is the credentials file of a workload identity pool whose provider reads the host's
+// token from a file.
+const federation = `{"type": "external_account", "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/site",
+"subject_token_type": "urn:ietf:params:oauth:token-type:jwt", "token_url": "%s/token", "credential_source": {"file": "%s"}}`
+
+// A controller outside Compute Engine has such credentials.
+func TestFederatedCredentialsRunAJob(t *testing.T) {
+	l := cluster(t, lab.Options{})
+	token := filepath.Join(l.Dir, "etc/token.jwt")
+	require.NoError(t, os.WriteFile(token, []byte("a.site's.token"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(l.Dir, "etc/key.json"), fmt.Appendf(nil, federation, l.Endpoint, token), 0o600))
+	awaitDone(t, l, submit(t, l, "-p", "train", "-N2", "--time=15"))
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -342,18 +341,8 @@ func (w *twins) bootLongAgo(name string) {
 // restart shuts slurmctld down cleanly and starts it again.
 func (w *twins) restart() {
 	w.t.Helper()
-	ctx := context.Background()
-	w.run("scontrol", "shutdown", "slurmctld")
-	require.NoError(w.t, lab.Until(ctx, usual, "slurmctld to have ended", func() (bool, error) {
-		_, err := os.Stat(filepath.Join(w.lab.Dir, "state/ctld.pid"))
-		return errors.Is(err, fs.ErrNotExist), nil
-	}))
-	w.run("slurmctld")
+	require.NoError(w.t, w.lab.Restart(context.Background()))
 	w.model.Restart()
-	require.NoError(w.t, lab.Until(ctx, usual, "slurmctld to answer", func() (bool, error) {
-		_, err := w.real.Config(ctx)
-		return err == nil, err
-	}))
 	w.t.Log("+ restart")
 	w.same(w.limit)
 }

@@ -61,18 +61,6 @@ func TestModelJobsOvertakeAJobBehindTheCover(t *testing.T) {
 	w.waits(2, "Resources") // a node outside the cover is now busy
 }
 
-func TestModelShortCoverKeepsJobsOffWarmNodes(t *testing.T) {
-	w := halfOpen(t)
-	w.scontrol("create reservation reservationname=S nodes=alpha-a3-[2-7] starttime=now duration=10 users=root flags=ignore_jobs,overlap")
-	w.scontrol("delete reservationname=C")
-	w.submit(nodesOf(3))
-	w.submit(lasting(12 * time.Hour))
-	time.Sleep(aWhile / 2) // both backfill runs are over
-	w.waits(3, "Priority")
-	w.scontrol("create reservation reservationname=C nodes=alpha-a3-[2-7] starttime=now duration=infinite users=root flags=ignore_jobs,overlap")
-	w.await(aWhile, "the long job to run", func() bool { return w.model.JobState(3) == slurm.JobRunning })
-}
-
 func TestModelBackfillIgnoresForciblyPoweredDownNodes(t *testing.T) {
 	w := halfOpen(t)
 	w.update("alpha-a3-1", "power_down_force it goes")

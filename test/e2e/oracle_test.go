@@ -26,7 +26,13 @@ import (
 // job may get a machine. There are always enough nodes for all jobs, but not for the largest number that a
 // job accepts: while a job has no reservation, Slurm plans nodes for it in each of its partitions.
 func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
-	o := fourNodeSets()
+	o := lab.Options{Daemon: true, Partitions: []string{
+		"aa: {partition_name: aa, enable_job_exclusive: true, partition_nodeset: [a]}",
+		"bc: {partition_name: bc, enable_job_exclusive: true, partition_nodeset: [b, c]}",
+	}}
+	for name, machine := range map[string]string{"a": "a2-highgpu-8g", "b": "a3-highgpu-8g", "c": "g2-standard-48", "d": "h4d-standard-192"} {
+		o.NodeSets = append(o.NodeSets, lab.NodeSet{Name: name, Machine: machine, Size: 16, FlexKeys: "use_job_duration: true"})
+	}
 	pending := cluster(t, o)
 	o.Configuring = true
 	oracle, err := start(t, o)
@@ -111,40 +117,6 @@ func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
 	assert.Greater(t, ran, 50)
 }
 
-// fourNodeSets returns the options of a cluster with the nodesets a to d.
-func fourNodeSets() lab.Options {
-	return lab.Options{
-		Daemon: true,
-		NodeSets: []lab.NodeSet{
-			{Name: "a", Machine: "a2-highgpu-8g", Size: 16, FlexKeys: "use_job_duration: true"},
-			{Name: "b", Machine: "a3-highgpu-8g", Size: 16, FlexKeys: "use_job_duration: true"},
-			{Name: "c", Machine: "g2-standard-48", Size: 16, FlexKeys: "use_job_duration: true"},
-			{Name: "d", Machine: "h4d-standard-192", Size: 16, FlexKeys: "use_job_duration: true"},
-		},
-		Partitions: []string{
-			"aa: {partition_name: aa, enable_job_exclusive: true, partition_nodeset: [a]}",
-			"bc: {partition_name: bc, enable_job_exclusive: true, partition_nodeset: [b, c]}",
-		},
-	}
-}
-
-// Each half of nodeset a has a switch of its own and room for two tasks. The free nodes that remain of
-// both belong to two switches. A node of nodeset c has four GPUs.
-func TestJobWaitsOnlyWhereItsOptionsAreCertainToFit(t *testing.T) {
-	l := cluster(t, fourNodeSets())
-	addRacks(t, l)
-	shut(t, l)
-	single := submit(t, l, "-p", "b,c", "-N1", "--gpus=8", "--time=20")
-	awaitRequest(t, l, "alpha-b-job-"+single)
-	capacity(t, l, "a2-highgpu-8g", 16)
-	array := submitScript(t, l, "sleep 1000", "-p", "aa", "-N3", "--switches=1", "--array=0-3", "--time=20")
-	for task := range 4 {
-		awaitJob(t, l, 3*time.Minute, fmt.Sprintf("%s_%d", array, task), "JobState", "RUNNING")
-	}
-	assert.Len(t, state(t, l).Instances, 12)
-	assert.Len(t, liveRequests(state(t, l)), 1)
-}
-
 // addRacks gives the halves of each nodeset a feature and a switch of their own, and each nodeset the
 // feature of its GPUs.
 func addRacks(t *testing.T, l *lab.Lab) {
@@ -164,7 +136,7 @@ func addRacks(t *testing.T, l *lab.Lab) {
 	}
 	require.NoError(t, os.WriteFile(l.Conf(), []byte(conf+"TopologyPlugin=topology/tree\n"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(l.Dir, "etc/topology.conf"), []byte(topology), 0o644))
-	restart(t, l)
+	require.NoError(t, l.Restart(t.Context()))
 }
 
 // jobsIn returns the names of the jobs in a state, with the number of each array task.

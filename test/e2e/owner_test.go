@@ -4,12 +4,8 @@ package e2e
 
 import (
 	"context"
-	"fmt"
-	"os/user"
 	"regexp"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,119 +15,30 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestHeterogeneousJobsComponentsShowTheirWait(t *testing.T) {
+func TestHeterogeneousJobsFirstComponentStartsLast(t *testing.T) {
 	l := withDaemon(t)
-	shut(t, l)
+	capacity(t, l, "g2-standard-48", 0)
 	leader := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N2", "--time=15")
-	number, err := strconv.Atoi(leader)
-	require.NoError(t, err)
 	awaitTold(t, l, 2*time.Minute, leader+"+0", `the other components of job `+leader+` are requested first`)
 	awaitTold(t, l, 2*time.Minute, leader+"+1", `for 2 × g2-standard-48 for 01:00:00`)
-	awaitShown(t, time.Minute, "a plan with nothing in it", func() (string, bool) {
-		plan, err := l.Flex(context.Background(), "plan")
-		require.NoError(t, err)
-		return plan, plan == "nothing to do\n"
-	})
-	assert.Regexp(t, `the other components`, jobField(t, l, leader+"+0", "AdminComment"))
-	assert.Regexp(t, `for 2 × g2-standard-48`, jobField(t, l, leader+"+1", "AdminComment"))
 	awaitWhy(t, l, leader+"+1", `job `+leader+`\+1 \(root\) .*request 2 × g2-standard-48 .*the components of a heterogeneous job start together: `+leader+`\+0 is CONFIGURING`)
 	status, err := askAsNobody(t, l, "status")
 	require.NoError(t, err, status)
 	assert.Regexp(t, `a3 `+leader+`\+0 root alpha-a3-0 waiting .*g2 `+leader+`\+1 root alpha-g2-\[0-1\] queued`, status)
-
-	fail(t, l, fmt.Sprint("alpha-g2-job-", number+1), "a1",
-		"CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")
-	for _, component := range []string{leader + "+0", leader + "+1"} {
-		awaitJob(t, l, time.Minute, component, "Reason", "JobHeldAdmin")
-		awaitTold(t, l, time.Minute, component, `vmExternalIpAccess`)
-	}
-	cancelForGood(t, l, leader)
-}
-
-func TestHeterogeneousJobsFirstComponentStartsLast(t *testing.T) {
-	l := withDaemon(t)
-	capacity(t, l, "g2-standard-48", 0)
-	first := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N1", "--time=15")
-	number, err := strconv.Atoi(first)
-	require.NoError(t, err)
-	awaitRequest(t, l, fmt.Sprint("alpha-g2-job-", number+1))
-	awaitTold(t, l, 2*time.Minute, first+"+0", `the other components`)
 	awaitPasses(t, l, 2)
-	_, asked := state(t, l).Group("alpha-a3-job-" + first)
-	assert.False(t, asked, "there is capacity for it, and it would come too early")
+	assert.Len(t, state(t, l).Groups, 1, "there is capacity for the first component, and it would come too early")
 	capacity(t, l, "g2-standard-48", 8)
-	awaitDoneAtOnce(t, l, first)
-}
-
-// notRequeued submits a batch job and two interactive jobs that Slurm would not requeue, and
-// returns them and all three ids.
-func notRequeued(t *testing.T, l *lab.Lab) (batch string, atTerminal []*interactive, ids []string) {
-	t.Helper()
-	batch = submit(t, l, "-p", "train", "-N1", "--time=15", "--no-requeue")
-	for _, command := range [][]string{{"salloc", "srun", "hostname"}, {"srun", "hostname"}} {
-		atTerminal = append(atTerminal, begin(t, l, command[0], "by-"+command[0], command[1:]...))
-	}
-	return batch, atTerminal, []string{batch, atTerminal[0].id(t, l), atTerminal[1].id(t, l)}
-}
-
-func TestNonRequeueableJobsWaitForAnAdminsFix(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Configuring: true})
-	tell(t, l, "faults", map[string]any{
-		"method":         "regionInstanceGroupManagerResizeRequests.insert",
-		"times":          3, // once for each job
-		"operationError": map[string]string{"code": "CONDITION_NOT_MET", "message": "Constraint constraints/compute.vmExternalIpAccess violated."},
-	})
-	batch, atTerminal, ids := notRequeued(t, l)
-	for _, i := range atTerminal {
-		i.awaitOnTerminal(t, time.Minute, `vmExternalIpAccess`)
-	}
-	for _, id := range ids {
-		awaitTold(t, l, time.Minute, id, `vmExternalIpAccess`)
-		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"), "nothing is taken from job %s", id)
-	}
-	for _, i := range atTerminal {
-		assert.Zero(t, i.awaitEnd(t, 3*time.Minute), "%s runs once the cause is corrected", i.name)
-	}
-	awaitDoneAtOnce(t, l, batch)
-	assert.Equal(t, "0", jobField(t, l, batch, "Restarts"))
-}
-
-func TestInteractiveJobIsHeldForAnAdminsFixAndShowsWhy(t *testing.T) {
-	l := withDaemon(t)
-	tell(t, l, "faults", map[string]any{
-		"method":         "regionInstanceGroupManagerResizeRequests.insert",
-		"times":          1,
-		"operationError": map[string]string{"code": "CONDITION_NOT_MET", "message": "Constraint constraints/compute.vmExternalIpAccess violated."},
-	})
-	waits := begin(t, l, "srun", "one", "sleep", "1")
-	waits.awaitOnTerminal(t, time.Minute, `vmExternalIpAccess`)
-	id := waits.id(t, l)
-	awaitTold(t, l, time.Minute, id, `vmExternalIpAccess`)
-	awaitJob(t, l, time.Minute, id, "Reason", "JobHeldAdmin")
-	run(t, l, "scontrol", "release", id)
-	assert.Zero(t, waits.awaitEnd(t, 3*time.Minute))
-	awaitNothingLeft(t, l)
-}
-
-// nobody returns the credentials of an unprivileged user.
-func nobody(t *testing.T) *syscall.Credential { return credential(t, "nobody") }
-
-func credential(t *testing.T, name string) *syscall.Credential {
-	t.Helper()
-	u, err := user.Lookup(name)
-	require.NoError(t, err)
-	var c syscall.Credential
-	_, err = fmt.Sscan(u.Uid+" "+u.Gid, &c.Uid, &c.Gid)
-	require.NoError(t, err)
-	return &c
+	awaitDone(t, l, leader)
 }
 
 // askAsNobody runs a slurmflex command as an unprivileged user, in an environment that does not
 // name a Slurm, and returns its unwrapped output.
 func askAsNobody(t *testing.T, l *lab.Lab, args ...string) (string, error) {
 	t.Helper()
+	var err error
 	cmd := l.Command(context.Background(), nil, args...)
-	cmd.SysProcAttr.Credential = nobody(t)
+	cmd.SysProcAttr.Credential, err = lab.Credential("nobody")
+	require.NoError(t, err)
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	out, err := cmd.CombinedOutput()
 	return strings.Join(strings.Fields(string(out)), " "), err

@@ -26,7 +26,6 @@ var onEach = strings.Fields(`
 	TestDownDeletesTheDoorsOfPendingJobs
 	TestExclusiveJobRunsAndIsCleanedUp
 	TestExclusiveJobRunsWithoutADaemon
-	TestHeterogeneousJobsComponentsShowTheirWait
 	TestHeterogeneousJobsFirstComponentStartsLast
 	TestIdleStaticNodeIsRenewedEarly
 	TestJobCancelledWhileWaitingCostsNothing
@@ -43,7 +42,6 @@ var onEach = strings.Fields(`
 	TestPendingJobsStartWhenTheirMachinesAreUp
 	TestPendingJobStartsInItsFirstCompletePartition
 	TestPendingJobUsesAMachineThatBecomesIdle
-	TestRequestedGPUsCannotForgeARow
 	TestSlurmConfFromSlurmflexIsValidAndRunsAJob
 	TestTasksWaitEachForItself
 	TestUnhandledResumeKeepsTheNodesOfARunningJob
@@ -56,19 +54,15 @@ var onEach = strings.Fields(`
 // Compute, in which Slurm behaves the same on all versions. make nightly runs all scenarios on all
 // versions.
 var onOldest = strings.Fields(`
-	TestAccountTextDoesNotBillOthers
 	TestBulkInsertCreatesInstancesWithoutAGroup
-	TestControllerOutsideComputeEngineRunsAJob
 	TestDiagDescribesARunningCluster
 	TestDrainedNodesetDoesNotStopTheOthers
 	TestFailingJobSubmitLuaAcceptsAllJobs
+	TestFederatedCredentialsRunAJob
 	TestForeignGroupsAreLeftAlone
 	TestJobOnGKEOutlivesItsGateway
 	TestGCDeletesResourcesOfACancelledJob
-	TestInitReadsNameAndVersionFromSlurm
 	TestJobCommentShortensItsWait
-	TestJobOnADeletedMachineIsRequeuedAndCleanedUp
-	TestJobOnNodesUnfitForFlexStartIsHeldWithTheFix
 	TestJobOver1000NodesSplitsItsRequest
 	TestJobSubmitLuaRejectsImpossibleJobsAndWarns
 	TestJobWaitsOnGKEAndInComputeAtOnce
@@ -78,17 +72,14 @@ var onOldest = strings.Fields(`
 	TestJobWithAPermanentErrorIsHeldAndShowsWhy
 	TestJobWithoutUseJobDurationGetsTheMaximumLease
 	TestLimitOfGPUHoursHoldsRequestsBack
+	TestJobWithALostMachineIsRequeuedBeforeSlurmdTimeout
 	TestMachinesOfAJobWithoutALicenseAreDeleted
 	TestMachineStoppedBeforeItsJobStartsIsReplacedAlone
 	TestNextJobGetsTheMachinesOfACancelledJob
 	TestNextJobOnGKERunsOnTheSamePod
 	TestNodeByNodeRequestsEachNodeSeparately
 	TestOtherNodesetsAreDelegated
-	TestPassRespectsItsDeletionLimit
-	TestRepeatedManualResumeMakesOneRequest
 	TestSecondPlaceIsKeptUntilItsJobRuns
-	TestStaticNodeGetsANewLeaseWhenTheOldOneEnds
-	TestSyncCompletesAResumeKilledAfterAnyCall
 	TestTrialWithARunningDaemonKeepsJobsAndCleansUp
 `)
 

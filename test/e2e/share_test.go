@@ -3,9 +3,6 @@
 package e2e
 
 import (
-	"context"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,33 +13,6 @@ import (
 	"slurmflex/test/fakegce"
 	"slurmflex/test/lab"
 )
-
-func TestArrayTasksShareRequestsButNotMachines(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "share_requests: 10"})
-	shut(t, l)
-	array := submit(t, l, "-p", "train", "-N1", "--time=15", "--array=0-19")
-	group := "alpha-a3-arr-" + array
-	var asked []fakegce.Request
-	awaitShown(t, time.Minute, "all nodes to be requested together", func() (string, bool) {
-		s := state(t, l)
-		g, _ := s.Group(group)
-		asked = g.Requests
-		accepted := !slices.ContainsFunc(asked, func(r fakegce.Request) bool { return r.State != "ACCEPTED" })
-		return strings.Join(liveRequests(s), " "), requestedNodes(s) == 8 && accepted
-	})
-	assert.Less(t, len(asked), 4, "%v", asked)
-	assert.Len(t, state(t, l).Groups, 1)
-	waits := regexp.MustCompile(`(\d+) Reservation`).FindStringSubmatch(ask(t, l, "squeue", "-h", "-r", "-o", "%A %r"))
-	require.NotNil(t, waits)
-	run(t, l, "scancel", waits[1])
-	capacity(t, l, "", 20)
-	await(t, 4*time.Minute, "all tasks to end", func() bool {
-		return strings.TrimSpace(ask(t, l, "squeue", "-h", "-o", "%A")) == ""
-	})
-	_, err := l.Flex(context.Background(), "sync")
-	assert.NoError(t, err)
-	awaitNothingLeft(t, l)
-}
 
 // requestedNodes returns the number of nodes that requests have named.
 func requestedNodes(s fakegce.State) int {
@@ -91,5 +61,4 @@ func TestSingleJobsShareRequestsIfPlacesAreScarce(t *testing.T) {
 		assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
 	}
 	awaitNothingLeft(t, l)
-	awaitNoDoors(t, l)
 }

@@ -4,8 +4,6 @@ package e2e
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -96,15 +94,8 @@ func awaitCompleted(t *testing.T, l *lab.Lab, id string) {
 	awaitJob(t, l, 150*time.Second, id, "JobState", "COMPLETED")
 }
 
-// awaitDone waits until a job has completed and all its resources are deleted.
+// awaitDone waits until a job has completed in its first run and all its resources are deleted.
 func awaitDone(t *testing.T, l *lab.Lab, id string) {
-	t.Helper()
-	awaitCompleted(t, l, id)
-	awaitNothingLeft(t, l)
-}
-
-// awaitDoneAtOnce is awaitDone for a job that must never be requeued.
-func awaitDoneAtOnce(t *testing.T, l *lab.Lab, id string) {
 	t.Helper()
 	awaitCompleted(t, l, id)
 	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
@@ -147,66 +138,6 @@ func awaitUp(t *testing.T, l *lab.Lab, node string) {
 		state := nodeState(t, l, node)
 		return state, state == "IDLE+CLOUD"
 	})
-}
-
-// interactive is an interactive job of a user at a terminal.
-type interactive struct {
-	cmd   *exec.Cmd
-	name  string
-	out   string // the output file
-	ended chan struct{}
-}
-
-// begin starts salloc or srun as a job of that name, on one node of partition train.
-func begin(t *testing.T, l *lab.Lab, command, name string, work ...string) *interactive {
-	t.Helper()
-	args := append([]string{"-J", name, "-p", "train", "-N1", "--time=15"}, work...)
-	i := &interactive{cmd: l.Client(context.Background(), command, args...), name: name, out: l.Log(name), ended: make(chan struct{})}
-	out, err := os.Create(i.out)
-	require.NoError(t, err)
-	defer out.Close()
-	i.cmd.Stdout, i.cmd.Stderr = out, out
-	require.NoError(t, i.cmd.Start())
-	go func() {
-		_ = i.cmd.Wait()
-		close(i.ended)
-	}()
-	t.Cleanup(func() {
-		_ = i.cmd.Process.Kill()
-		<-i.ended
-		if t.Failed() {
-			t.Logf("--- on the terminal of %s %s:\n%s", command, name, readFile(i.out))
-		}
-	})
-	return i
-}
-
-// id returns the job's id.
-func (i *interactive) id(t *testing.T, l *lab.Lab) (id string) {
-	t.Helper()
-	await(t, time.Minute, "job "+i.name+" to be in the queue", func() bool {
-		id = strings.TrimSpace(ask(t, l, "squeue", "-h", "-a", "-n", i.name, "-o", "%A"))
-		return id != ""
-	})
-	return id
-}
-
-// awaitOnTerminal waits until a text appears in the user's output.
-func (i *interactive) awaitOnTerminal(t *testing.T, limit time.Duration, pattern string) {
-	t.Helper()
-	form := regexp.MustCompile(pattern)
-	await(t, limit, pattern+" on the terminal of "+i.name, func() bool { return form.MatchString(readFile(i.out)) })
-}
-
-// awaitEnd waits until the command ends and returns its exit code.
-func (i *interactive) awaitEnd(t *testing.T, limit time.Duration) int {
-	t.Helper()
-	select {
-	case <-i.ended:
-	case <-time.After(limit):
-		require.Fail(t, i.name+" has not ended in "+limit.String())
-	}
-	return i.cmd.ProcessState.ExitCode()
 }
 
 func await(t *testing.T, limit time.Duration, what string, yes func() bool) {

@@ -24,9 +24,7 @@ func withLua(t *testing.T) *lab.Lab {
 	}})
 	_, err := l.Flex(context.Background(), "config", "lua", "job_submit", "--output", luaFile(l))
 	require.NoError(t, err)
-	conf := readFile(l.Conf()) + "\nJobSubmitPlugins=lua\n"
-	require.NoError(t, os.WriteFile(l.Conf(), []byte(conf), 0o644))
-	reconfigure(t, l)
+	reconfigure(t, l, readFile(l.Conf())+"\nJobSubmitPlugins=lua\n")
 	return l
 }
 
@@ -46,27 +44,20 @@ func TestJobSubmitLuaRejectsImpossibleJobsAndWarns(t *testing.T) {
 		told    string // empty: no output
 	}{
 		{"-p train -N8 --gpus-per-node=8 --time=7-0", false, ""},
-		{"-p train -N9 --gpus-per-node=8", true, "partition train: the job needs more nodes than there are; use --nodes=8 or fewer"},
 		{"-N9 --gpus-per-node=8", true, "partition train: the job needs more nodes than there are; use --nodes=8 or fewer"},
 		{"-p train --gpus-per-node=8 --time=7-00:01:00", true, "partition train: nodes stay for at most 7-00:00:00; use --time=7-00:00:00 or less"},
-		{"-p open --time=60", false, ""},
 		{"-p open --time=61", true, "partition open: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
 		{"-p open --time=61 --time-min=60", false, ""},
 		{"-p open --time=UNLIMITED", true, "partition open: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
 		{"-p cpu --time=UNLIMITED --no-requeue", false, ""},
-		{"-p near -N22", false, ""},
 		{"-p near -N23", false, "partition near: at most 22 nodes can be placed close together"},
 		{"-p train -N1", false, "partition train: nodes have GPUs, but the job requests none; to use them, add --gpus-per-node=8"},
 		{"-p train --gres=gpu:1 --time=60", false, ""},
-		{"-p train --gres=gpu:h100:1 --time=60", false, ""},
 		{"-p train --gres=gpu:1", false, "partition train: without --time, slurmflex requests machines for the longest time, 7-00:00:00; use --time"},
-		{"-p train --gpus=8 --time=60", false, ""},
 		{"-p train -n1 --gpus-per-task=8 --time=60", false, ""},
 		{"-p open --no-requeue", false, "partition open: with --no-requeue the job ends if it loses a machine"},
-		{"-p open --requeue", false, ""},
 		{"-p open,near --time=61", false, "the job can start only in its other partitions; partition open: nodes stay for at most 01:00:00"},
 		{"-p open,fixed --time=61 --gpus=1", true, "partition fixed: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
-		{"-p open,cpu --time=61", false, "the job can start only in its other partitions; partition open: nodes stay for at most 01:00:00"},
 		{"-p open -N1 : -p open -N5", true, "partition open: the job needs more nodes than there are; use --nodes=4 or fewer"},
 		{`-p open --comment="]]%s --job-name=%d'$(true)`, false, ""},
 	} {
@@ -86,7 +77,7 @@ func TestFailingJobSubmitLuaAcceptsAllJobs(t *testing.T) {
 	_, err := submitHeld(l, tooLong...)
 	require.Error(t, err)
 	text := readFile(luaFile(l))
-	require.NoError(t, os.WriteFile(luaFile(l), []byte(replaced(t, "local nodes =", "local nodes = nil +")(text)), 0o644))
+	require.NoError(t, os.WriteFile(luaFile(l), []byte(replaced(t, text, "local nodes =", "local nodes = nil +")), 0o644))
 	later := time.Now().Add(2 * time.Second) // slurmctld misses a change in the second in which it read the file
 	require.NoError(t, os.Chtimes(luaFile(l), later, later))
 	awaitShown(t, time.Minute, "the job to be taken", func() (string, bool) {

@@ -4,17 +4,13 @@ package e2e
 
 import (
 	"context"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/api/compute/v1"
 
-	"slurmflex/test/fakegce"
 	"slurmflex/test/lab"
 )
 
@@ -46,26 +42,6 @@ func TestWaitOutlastsResumeTimeoutAndNotifiesTheOwner(t *testing.T) {
 	}
 }
 
-func TestLateNodesAreFreedAndTheirRequestIsCancelled(t *testing.T) {
-	l := cluster(t, lab.Options{ResumeTimeout: 12})
-	shut(t, l)
-	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	awaitRequest(t, l, "alpha-a3-job-"+id)
-	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
-	cancelForGood(t, l, id)
-}
-
-// Slurm itself ends a job at its deadline only while the job has no nodes.
-func TestWaitingJobThatMissesItsDeadlineEnds(t *testing.T) {
-	l := withDaemon(t)
-	shut(t, l)
-	id := submit(t, l, "-p", "train", "-N2", "--time=10", "--deadline=now+11minutes")
-	awaitRequest(t, l, "alpha-a3-job-"+id)
-	awaitJob(t, l, 5*time.Minute, id, "JobState", "DEADLINE")
-	assert.Contains(t, jobField(t, l, id, "AdminComment"), "(--deadline ")
-	awaitNothingLeft(t, l)
-}
-
 func TestJobCommentShortensItsWait(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 3600"})
 	shut(t, l)
@@ -76,26 +52,7 @@ func TestJobCommentShortensItsWait(t *testing.T) {
 
 	ended := submit(t, l, "-p", "train", "-N2", "--time=15", "--comment=slurmflex:wait=10s,cancel")
 	awaitJob(t, l, time.Minute, ended, "JobState", "CANCELLED")
-	awaitNoCost(t, l)
-}
-
-func TestProvisionTimeoutActsAsConfigured(t *testing.T) {
-	t.Parallel()
-	for then, held := range map[string]string{"requeue": "BeginTime", "hold": "JobHeldAdmin", "cancel": ""} {
-		t.Run(then, func(t *testing.T) {
-			l := cluster(t, lab.Options{Daemon: true, Configuring: then == "requeue", FlexKeys: "provision_timeout: 10, on_provision_timeout: " + then})
-			shut(t, l)
-			id := submit(t, l, "-p", "train", "-N2", "--time=15")
-			awaitRequest(t, l, "alpha-a3-job-"+id)
-			if then == "cancel" {
-				awaitJob(t, l, 2*time.Minute, id, "JobState", "CANCELLED")
-			} else {
-				awaitJob(t, l, 2*time.Minute, id, "Reason", held)
-				cancel(t, l, id)
-			}
-			awaitNothingLeft(t, l)
-		})
-	}
+	awaitNothingLeft(t, l)
 }
 
 func TestJobsQueueForRequestsByPriority(t *testing.T) {
@@ -124,47 +81,6 @@ func TestJobsQueueForRequestsByPriority(t *testing.T) {
 	cancelForGood(t, l, low)
 }
 
-const expedited = "--requeue=expedite"
-
-// expedite returns the option of jobs that are to be requeued: expedited, if Slurm has it.
-func expedite(t *testing.T, l *lab.Lab) string {
-	t.Helper()
-	if !l.Version.AtLeast(25, 11) {
-		return "--requeue"
-	}
-	conf := readFile(l.Conf())
-	require.Contains(t, conf, "=idle_on_node_suspend,")
-	conf = strings.Replace(conf, "=idle_on_node_suspend,", "=enable_expedited_requeue,idle_on_node_suspend,", 1)
-	require.NoError(t, os.WriteFile(l.Conf(), []byte(conf), 0o644))
-	reconfigure(t, l)
-	return expedited
-}
-
-// Slurm 25.11 and later restart a job with --requeue=expedite immediately.
-func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Configuring: true, FlexKeys: "max_attempts: 1"})
-	shut(t, l)
-	requeue, state := expedite(t, l), "PENDING"
-	if requeue == expedited {
-		state = "CONFIGURING"
-	}
-	id := submit(t, l, "-p", "train", "-N2", "--time=15", requeue)
-	fail(t, l, "alpha-a3-job-"+id, "a1", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
-	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
-	awaitJob(t, l, time.Minute, id, "JobState", state)
-	awaitPasses(t, l, 3)
-	assert.Equal(t, "1", jobField(t, l, id, "Restarts"), "it is not returned again for the same failure")
-	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), 1, "nor asked for before its next attempt")
-
-	capacity(t, l, "", 8)
-	if state == "PENDING" {
-		update(t, l, "jobid="+id, "starttime=now")
-	}
-	awaitCompleted(t, l, id)
-	assert.Equal(t, "1", jobField(t, l, id, "Restarts"))
-	awaitNothingLeft(t, l)
-}
-
 func TestJobWithAPermanentErrorIsHeldAndShowsWhy(t *testing.T) {
 	l := withDaemon(t)
 	shut(t, l)
@@ -173,46 +89,6 @@ func TestJobWithAPermanentErrorIsHeldAndShowsWhy(t *testing.T) {
 	awaitJob(t, l, 2*time.Minute, id, "Reason", "JobHeldAdmin")
 	assert.Contains(t, jobField(t, l, id, "AdminComment"), "vmExternalIpAccess")
 	cancelForGood(t, l, id)
-}
-
-func TestJobOnNodesUnfitForFlexStartIsHeldWithTheFix(t *testing.T) {
-	templates := map[string]func(*compute.InstanceProperties){
-		"standard": func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "STANDARD" },
-		"spot":     func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "SPOT" },
-		"stop":     func(p *compute.InstanceProperties) { p.Scheduling.InstanceTerminationAction = "STOP" },
-		"reserved": func(p *compute.InstanceProperties) {
-			p.ReservationAffinity = &compute.ReservationAffinity{ConsumeReservationType: "ANY_RESERVATION"}
-		},
-	}
-	fixes := map[string]string{
-		"standard": `instanceTemplates/standard .*provisioningModel.* with FLEX_START`,
-		"spot":     `instanceTemplates/spot .*provisioningModel.* with FLEX_START`,
-		"stop":     `instanceTemplates/stop .*instanceTerminationAction.* with DELETE`,
-		"reserved": `instanceTemplates/reserved .*consumeReservationType.* with NO_RESERVATION`,
-		"apart":    `nodeset apart.*enable_placement.* g2-standard-4; set it to false`,
-	}
-	sets := []lab.NodeSet{{Name: "apart", Machine: "g2-standard-4", Size: 2, Keys: []string{"enable_placement: true"}, FlexKeys: "use_job_duration: true"}}
-	for name := range templates {
-		sets = append(sets, lab.NodeSet{Name: name, Size: 2, FlexKeys: "use_job_duration: true"})
-	}
-	l := cluster(t, lab.Options{NodeSets: sets})
-	for name, spoil := range templates {
-		template := fakegce.FlexTemplate(name, "g2-standard-4")
-		spoil(template.Properties)
-		create(t, l, "instanceTemplates", template)
-	}
-	require.NoError(t, l.StartDaemon(context.Background()))
-	jobs := map[string]string{}
-	for set := range fixes {
-		jobs[set] = submit(t, l, "-p", set, "-N1", "--time=15")
-	}
-	for set, fix := range fixes {
-		awaitJob(t, l, 2*time.Minute, jobs[set], "Reason", "JobHeldAdmin")
-		assert.Regexp(t, fix, jobField(t, l, jobs[set], "AdminComment"))
-		cancel(t, l, jobs[set])
-	}
-	awaitNothingLeft(t, l)
-	assert.Empty(t, calls(t, l, "regionInstanceGroupManagers.insert", "resourcePolicies.insert", "regionInstances.bulkInsert"))
 }
 
 func TestBulkInsertCreatesInstancesWithoutAGroup(t *testing.T) {

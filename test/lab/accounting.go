@@ -71,14 +71,12 @@ func (l *Lab) startAccounting(ctx context.Context) {
 	must.Get(l.Slurm(ctx, "sacctmgr", "--immediate", "add", "cluster", "alpha"))
 }
 
-// UnavailableError reports that no lab on this host can have something that was asked for: slurmdbd,
-// which cannot work with the host's MariaDB, or a network namespace.
+// UnavailableError reports that slurmdbd cannot work with the host's MariaDB.
 type UnavailableError struct {
-	What string
-	Says string // the error message of the program that fails
+	Says string // slurmdbd's error message
 }
 
-func (e *UnavailableError) Error() string { return e.What + ": " + e.Says }
+func (e *UnavailableError) Error() string { return "slurmdbd does not start: " + e.Says }
 
 // hopeless matches slurmdbd's messages on a host without a usable MySQL plugin: libmariadb 11.8.9
 // rejects its first query (error 5027), or the plugin is not installed.
@@ -92,7 +90,7 @@ func (l *Lab) noAccounting(err error) error {
 	}
 	text, _ := os.ReadFile(l.Log("slurmdbd.log")) // without a log: err
 	if says := hopeless.FindString(string(text)); says != "" {
-		return &UnavailableError{"slurmdbd does not start", says}
+		return &UnavailableError{says}
 	}
 	return err
 }

@@ -2,13 +2,13 @@ package lab
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -24,7 +24,7 @@ func (l *Lab) startFake() {
 	log := must.Get(os.Create(l.Log("fakegce.log")))
 	defer log.Close()
 	args := []string{
-		"--project", "demo", "--operation-time", cmp.Or(l.OperationTime, 500*time.Millisecond).String(),
+		"--project", "demo", "--operation-time", "500ms",
 		"--boot-time", "2s", "--delete-time", "3s", "--attempt-interval", "1s",
 		"--boot-command", l.path("bin/boot"), "--delete-command", l.path("bin/delete"), "--key", l.key(),
 	}
@@ -33,7 +33,7 @@ func (l *Lab) startFake() {
 			args = append(args, "--template", set.Name+"="+set.Machine+"@us-central1")
 		}
 	}
-	fake, err := remote.Start(l.fakeProgram(), log, args...)
+	fake, err := remote.Start(filepath.Join(l.Build, "slurmflex-fakegce"), log, args...)
 	if err != nil {
 		must.Do(fmt.Errorf("%w; see %s", err, log.Name()))
 	}

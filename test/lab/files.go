@@ -22,7 +22,7 @@ import (
 // of slurmflex config slurm-conf is inserted. With config_overrides, nodes have the configured
 // resources instead of this machine's.
 const topConf = `ClusterName=alpha
-SlurmctldHost={{.Host}}({{.Controller}})
+SlurmctldHost={{.Host}}(127.0.0.1)
 SlurmUser={{or .User "root"}}
 SlurmdUser=root
 AuthType=auth/none
@@ -138,10 +138,8 @@ slurmflex:
 {{- with .Keys}}
   {{.}}
 {{- end}}
-  compute_endpoint: {{.ComputeEndpoint}}
-{{- if .Key}}
+  compute_endpoint: {{.Endpoint}}
   credentials_file: {{.Key}}
-{{- end}}
   run_dir: {{.Dir}}/run
   state_dir: {{.Dir}}/history
   http_address: {{.HTTPAddress}}
@@ -176,7 +174,7 @@ exit 0
 type fileData struct {
 	*Lab
 	Host             string
-	Key              string // of the fake's service account; empty for another API, which needs none
+	Key              string // of the fake's service account
 	Port, SlurmdPort int
 }
 
@@ -192,10 +190,7 @@ func (d fileData) Ports(at, nodes int) string {
 // NodeConf returns the node_conf of a nodeset: its slurmds' ports and, unless cpus is 0, CPUs that
 // replace those of the machine type.
 func (d fileData) NodeConf(ports string, cpus int) string {
-	conf := "Port: '" + ports + "'"
-	if !d.Premises { // otherwise each node's name is its address
-		conf += ", NodeAddr: 127.0.0.1"
-	}
+	conf := "NodeAddr: 127.0.0.1, Port: '" + ports + "'"
 	if cpus > 0 {
 		conf += fmt.Sprintf(", CPUs: %d, RealMemory: 1, Gres: ''", cpus)
 	}
@@ -221,10 +216,7 @@ func (d fileData) MorePorts(i int) string {
 // writeFiles writes slurmflex's configuration and uses it to write Slurm's.
 func (l *Lab) writeFiles(ctx context.Context) {
 	host, _, _ := strings.Cut(must.Get(os.Hostname()), ".")
-	d := fileData{Lab: l, Host: host, Port: l.port, SlurmdPort: l.port + 1}
-	if l.fake != nil {
-		d.Key = l.key()
-	}
+	d := fileData{Lab: l, Host: host, Key: l.key(), Port: l.port, SlurmdPort: l.port + 1}
 	write(l.Config(), configYAML, d)
 	write(l.Conf(), topConf, d) // Slurm's commands need a slurm.conf to print their version
 	part := l.ownPart(ctx)
@@ -262,7 +254,6 @@ func (l *Lab) ownPart(ctx context.Context) string {
 	}{
 		{"SlurmctldParameters", "idle_on_node_suspend,cloud_dns,power_save_interval=1"},
 		{"ResumeTimeout", number(l.ResumeTimeout)},
-		{"ResumeRate", number(l.ResumeRate)},
 		{"SuspendTimeout", number(cmp.Or(l.SuspendTimeout, 5))},
 	} {
 		if o.value == "" {

@@ -27,32 +27,28 @@ import (
 
 // Options describes the cluster.
 type Options struct {
-	Build          string        // folder of the built programs
-	Scripts        string        // folder of the hooks' wrappers
-	Name           string        // of the cluster's temporary folder: slurmflex-NAME-…
-	User           string        // user of slurmctld and slurmflex; empty: root
-	ResumeTimeout  int           // s; 0: the value that slurmflex writes
-	ResumeRate     int           // nodes per minute; 0: the value that slurmflex writes, no limit
-	SuspendTimeout int           // s; 0: 5
-	SuspendTime    int           // s, of the partitions of NodeSets; 0: as slurmflex writes it
-	Backfill       int           // s between passes of backfill; 0: 2
-	CPUs           int           // per node; 0: those of the machine type
-	LongJobs       bool          // partitions accept jobs that are longer than their leases
-	NoHooks        bool          // slurm.conf names programs that do nothing
-	Daemon         bool          // whether a daemon runs
-	Configuring    bool          // whether jobs wait CONFIGURING even with a daemon
-	Premises       bool          // whether the controller has a network of its own, outside Compute Engine
-	Accounting     bool          // whether slurmctld has a slurmdbd; slurmctld then runs as root
-	Limits         bool          // whether slurmdbd enforces the limits of accounts and QOS
-	Static         int           // static nodes, alpha-st-0 …; at most 2
-	NodeSets       []NodeSet     // besides a3 and g2; at most 6, with 64 slurmds
-	Partitions     []string      // besides those of the nodesets, such as "all: {partition_name: all, partition_nodeset: [a3, g2]}"
-	Margin         int           // a3's job_duration_margin in s
-	FlexKeys       string        // more keys for the dws_flex blocks of a3, g2 and st, such as "boot_timeout: 60"
-	HealthCheck    int           // s between runs of scripts/health-check on each node; 0: it does not run
-	Keys           string        // another key of the slurmflex section, such as "max_active_requests: 1"
-	OperationTime  time.Duration // duration of the fake Compute API's operations; 0: 500 ms
-	Endpoint       string        // a running Compute API; empty: start slurmflex-fakegce
+	Build          string    // folder of the built programs
+	Scripts        string    // folder of the hooks' wrappers
+	Name           string    // of the cluster's temporary folder: slurmflex-NAME-…
+	User           string    // user of slurmctld and slurmflex; empty: root
+	ResumeTimeout  int       // s; 0: the value that slurmflex writes
+	SuspendTimeout int       // s; 0: 5
+	SuspendTime    int       // s, of the partitions of NodeSets; 0: as slurmflex writes it
+	Backfill       int       // s between passes of backfill; 0: 2
+	CPUs           int       // per node; 0: those of the machine type
+	LongJobs       bool      // partitions accept jobs that are longer than their leases
+	NoHooks        bool      // slurm.conf names programs that do nothing
+	Daemon         bool      // whether a daemon runs
+	Configuring    bool      // whether jobs wait CONFIGURING even with a daemon
+	Accounting     bool      // whether slurmctld has a slurmdbd; slurmctld then runs as root
+	Limits         bool      // whether slurmdbd enforces the limits of accounts and QOS
+	Static         int       // static nodes, alpha-st-0 …; at most 2
+	NodeSets       []NodeSet // besides a3 and g2; at most 6, with 64 slurmds
+	Partitions     []string  // besides those of the nodesets, such as "all: {partition_name: all, partition_nodeset: [a3, g2]}"
+	Margin         int       // a3's job_duration_margin in s
+	FlexKeys       string    // more keys for the dws_flex blocks of a3, g2 and st, such as "boot_timeout: 60"
+	HealthCheck    int       // s between runs of scripts/health-check on each node; 0: it does not run
+	Keys           string    // another key of the slurmflex section, such as "max_active_requests: 1"
 }
 
 // NodeSet is a further nodeset with a template and a partition of the same name.
@@ -90,13 +86,12 @@ type Lab struct {
 	release  func()
 	cred     *syscall.Credential
 	daemon   *exec.Cmd
-	fake     *remote.Fake // nil: the API belongs to the caller, or there is none
-	premises *premises    // the controller's network; nil: that of the nodes
+	fake     *remote.Fake
 }
 
 // Start sets the cluster up. The caller must call Stop or Remove even if Start fails.
 func Start(ctx context.Context, o Options) (*Lab, error) {
-	l := &Lab{Options: o, Endpoint: o.Endpoint}
+	l := &Lab{Options: o}
 	err := must.Try(func() { l.start(ctx) })
 	return l, err
 }
@@ -114,37 +109,42 @@ func (l *Lab) start(ctx context.Context) {
 	must.Do(err)
 	l.makeFolders()
 	l.writePrograms(ctx)
-	if l.Premises {
-		l.writeHosts()
-	}
-	if l.Endpoint == "" {
-		l.startFake()
-	}
-	if l.Premises {
-		l.startPremises(ctx)
-	}
+	l.startFake()
 	l.writeFiles(ctx)
 	if l.Accounting {
 		l.startAccounting(ctx)
 	}
 	must.Get(l.run(ctx, l.cred, "slurmctld", "-c"))
-	must.Do(Until(ctx, time.Minute, "slurmctld to answer", func() (bool, error) {
-		out, err := l.Slurm(ctx, "scontrol", "ping")
-		return err == nil && strings.Contains(out, "is UP"), nil
-	}))
+	must.Do(l.AwaitSlurmctld(ctx))
 	if l.Daemon {
 		must.Do(l.StartDaemon(ctx))
 	}
-	if l.Daemon && !l.Configuring {
-		must.Do(l.AwaitCover(ctx))
+	if l.Daemon && !l.Configuring { // the daemon keeps jobs off powered-down nodes
+		must.Do(l.awaitSays(ctx, ".cover-", "show", "reservation"))
 	}
 }
 
-// AwaitCover waits until the daemon keeps jobs off powered-down nodes.
-func (l *Lab) AwaitCover(ctx context.Context) error {
-	return Until(ctx, time.Minute, "the cover", func() (bool, error) {
-		out, err := l.Slurm(ctx, "scontrol", "show", "reservation")
-		return err == nil && strings.Contains(out, ".cover-"), nil
+// awaitSays waits until scontrol prints a text.
+func (l *Lab) awaitSays(ctx context.Context, text string, args ...string) error {
+	return Until(ctx, time.Minute, fmt.Sprintf("scontrol %s to print %s", args, text), func() (bool, error) {
+		out, err := l.Slurm(ctx, "scontrol", args...)
+		return err == nil && strings.Contains(out, text), nil
+	})
+}
+
+// AwaitSlurmctld waits until slurmctld answers.
+func (l *Lab) AwaitSlurmctld(ctx context.Context) error { return l.awaitSays(ctx, "is UP", "ping") }
+
+// Restart shuts slurmctld down cleanly and starts it again.
+func (l *Lab) Restart(ctx context.Context) error {
+	return must.Try(func() {
+		must.Get(l.Slurm(ctx, "scontrol", "shutdown", "slurmctld"))
+		must.Do(Until(ctx, time.Minute, "slurmctld to have ended", func() (bool, error) {
+			_, err := os.Stat(l.path("state/ctld.pid"))
+			return os.IsNotExist(err), nil
+		}))
+		must.Get(l.Slurm(ctx, "slurmctld"))
+		must.Do(l.AwaitSlurmctld(ctx))
 	})
 }
 
@@ -156,13 +156,21 @@ func (l *Lab) makeFolders() {
 	if l.User == "" {
 		return
 	}
-	u := must.Get(user.Lookup(l.User))
-	uid, _ := strconv.Atoi(u.Uid)
-	gid, _ := strconv.Atoi(u.Gid)
-	l.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	l.cred = must.Get(Credential(l.User))
 	for _, d := range []string{"state", "log", "run", "history"} {
-		must.Do(os.Chown(l.path(d), uid, gid))
+		must.Do(os.Chown(l.path(d), int(l.cred.Uid), int(l.cred.Gid)))
 	}
+}
+
+// Credential returns the credential of a user of this machine.
+func Credential(name string) (*syscall.Credential, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	var c syscall.Credential
+	_, err = fmt.Sscan(u.Uid+" "+u.Gid, &c.Uid, &c.Gid)
+	return &c, err
 }
 
 // Conf returns the path of slurm.conf.
@@ -202,12 +210,8 @@ func (l *Lab) Client(ctx context.Context, command string, args ...string) *exec.
 }
 
 func (l *Lab) command(ctx context.Context, cred *syscall.Credential, name string, args ...string) *exec.Cmd {
-	env := []string{"SLURM_CONF=" + l.Conf(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "TZ=UTC"}
-	if l.premises != nil {
-		name, args, env = l.premises.enter(name, args, env)
-	}
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = env
+	cmd.Env = []string{"SLURM_CONF=" + l.Conf(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "TZ=UTC"}
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Setsid: true}
 	cmd.WaitDelay = time.Second
@@ -302,9 +306,6 @@ func (l *Lab) Stop() {
 	if l.fake != nil {
 		l.fake.Stop()
 	}
-	if l.premises != nil {
-		l.premises.stop()
-	}
 	if l.release != nil {
 		l.release()
 	}
@@ -342,26 +343,11 @@ func (l *Lab) processes() []int {
 
 // SlurmVersion returns the version of the slurmctld that labs start.
 func SlurmVersion(ctx context.Context) (slurm.Version, error) {
-	cmd := exec.CommandContext(ctx, "slurmctld", "-V")
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
-	path, err := lookIn("/usr/sbin", "slurmctld")
-	if err != nil {
-		return slurm.Version{}, err
-	}
-	cmd.Path, cmd.Err = path, nil
-	out, err := cmd.Output()
+	out, err := exec.CommandContext(ctx, "/usr/sbin/slurmctld", "-V").Output()
 	if err != nil {
 		return slurm.Version{}, fmt.Errorf("slurmctld -V: %w", err)
 	}
 	return slurm.ParseVersion(string(out))
-}
-
-func lookIn(folder, name string) (string, error) {
-	path := filepath.Join(folder, name)
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("%s is not installed: %w", name, err)
-	}
-	return path, nil
 }
 
 // copyProgram copies a program to the path that the cluster's hooks expect, executable by all

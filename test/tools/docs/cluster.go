@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -50,7 +50,7 @@ var standIns = []string{
 // start sets up a page's cluster. The caller must call Remove even if start fails.
 func (c *cluster) start(ctx context.Context, s setting) {
 	build := must.Get(filepath.Abs("build"))
-	c.cred = credential(s.user)
+	c.cred = must.Get(lab.Credential(cmp.Or(s.user, "root")))
 	if s.bare {
 		c.Lab = &lab.Lab{Dir: must.Get(os.MkdirTemp("", "slurmflex-docs-"))}
 	} else {
@@ -162,14 +162,4 @@ func (c *cluster) Remove() error {
 		c.Lab.Remove()
 	}
 	return nil
-}
-
-// credential returns the credential of a user of this machine. An empty name means root.
-func credential(name string) *syscall.Credential {
-	var c syscall.Credential
-	if name != "" {
-		u := must.Get(user.Lookup(name))
-		must.Get(fmt.Sscan(u.Uid+" "+u.Gid, &c.Uid, &c.Gid))
-	}
-	return &c
 }

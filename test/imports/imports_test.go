@@ -16,68 +16,62 @@ import (
 )
 
 // mayReach has a row for every package of this module except tests, commands and programs in
-// scripts.
+// scripts. A package may reach the packages of its row, and what these may reach.
 var mayReach = map[string][]string{
-	"slurmflex/slurm":            nil,
-	"slurmflex/mig":              nil,
-	"slurmflex/config/regular":   nil,
-	"slurmflex/config":           {"slurmflex/config/regular"},
-	"slurmflex/slurm/scontrol":   {"slurmflex/slurm"},
-	"slurmflex/mig/gce":          {"slurmflex/mig", "slurmflex/config/regular"},
-	"slurmflex/flex/plan/memo":   nil,
-	"slurmflex/flex/plan/scene":  {"slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/plan/action": reach("flex/plan/memo"),
-	"slurmflex/flex/plan/demand": reach("flex/plan/memo", "flex/plan/scene", "flex/plan/action"),
-	"slurmflex/flex/plan/rules":  reach("flex/plan/memo", "flex/plan/scene", "flex/plan/action", "flex/plan/demand"),
-	"slurmflex/flex/plan/report": reach("flex/plan/memo", "flex/plan/scene", "flex/plan/action", "flex/plan/demand", "flex/plan/rules"),
-	"slurmflex/flex/plan/sweeps": reach("flex/plan/memo", "flex/plan/scene", "flex/plan/action", "flex/plan/demand", "flex/plan/rules", "flex/plan/report"),
-	"slurmflex/flex/plan":        reach("flex/plan/memo", "flex/plan/scene", "flex/plan/action", "flex/plan/demand", "flex/plan/rules", "flex/plan/report", "flex/plan/sweeps"),
-	"slurmflex/flex/takedown":    {"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/leader":      {"slurmflex/slurm"},
-	"slurmflex/flex/wake":        {"slurmflex/flex/leader", "slurmflex/slurm", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/memory":      {"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/observe":     {"slurmflex/flex/memory", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/apply":       {"slurmflex/flex/takedown", "slurmflex/flex/memory", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex":             {"slurmflex/flex/observe", "slurmflex/flex/apply", "slurmflex/flex/memory", "slurmflex/flex/leader", "slurmflex/flex/wake", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/view":        {"slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/history":     {"slurmflex/flex/view", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/door":        {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/hook":        {"slurmflex/flex/logs", "slurmflex/flex/view", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/estimate":    {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/cost":        {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/budget":      {"slurmflex/flex/cost", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/metrics":     {"slurmflex/flex/cost", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/docs":             nil,
-	"slurmflex/flex/web":         {"slurmflex/docs", "slurmflex/flex/ask", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/history", "slurmflex/flex/cost", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/slurmconf":   {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/check":       {"slurmflex/flex/takedown", "slurmflex/flex/slurmconf", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/scene", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/slurmgcp":    {"slurmflex/flex/takedown", "slurmflex/flex/check", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/scene", "slurmflex/flex/plan/memo", "slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/ask":         {"slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/terminal":    nil,
-	"slurmflex/flex/command":     {"slurmflex/flex/terminal", "slurmflex/slurm/scontrol", "slurmflex/flex/view", "slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/systemd":     {"slurmflex/flex", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/plan/scene", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/logs":        nil,
-	"slurmflex/flex/setup":       {"slurmflex/flex/terminal", "slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/test/fakegce":     nil,
+	"slurm":            nil,
+	"mig":              nil,
+	"config/regular":   nil,
+	"config":           {"config/regular"},
+	"slurm/scontrol":   {"slurm"},
+	"mig/gce":          {"mig", "config/regular"},
+	"flex/plan/memo":   nil,
+	"flex/plan/scene":  {"config", "mig", "flex/plan/memo", "slurm"},
+	"flex/plan/action": {"config", "mig", "flex/plan/memo", "slurm"},
+	"flex/plan/demand": {"flex/plan/scene", "flex/plan/action"},
+	"flex/plan/rules":  {"flex/plan/demand"},
+	"flex/plan/report": {"flex/plan/rules"},
+	"flex/plan/sweeps": {"flex/plan/report"},
+	"flex/plan":        {"flex/plan/sweeps"},
+	"flex/takedown":    {"flex/plan"},
+	"flex/leader":      {"slurm"},
+	"flex/wake":        {"flex/leader", "config"},
+	"flex/memory":      {"flex/plan"},
+	"flex/observe":     {"flex/memory"},
+	"flex/apply":       {"flex/memory", "flex/takedown"},
+	"flex":             {"flex/apply", "flex/observe", "flex/wake"},
+	"flex/view":        {"flex/takedown"},
+	"flex/history":     {"flex", "flex/view"},
+	"flex/door":        {"flex"},
+	"flex/hook":        {"flex", "flex/view", "flex/logs"},
+	"flex/estimate":    {"flex/history"},
+	"flex/cost":        {"flex/history"},
+	"flex/budget":      {"flex/cost"},
+	"flex/metrics":     {"flex/cost"},
+	"docs":             nil,
+	"flex/web":         {"flex/cost", "flex/ask", "docs"},
+	"flex/slurmconf":   {"config", "mig", "slurm"},
+	"flex/check":       {"flex/view", "flex/slurmconf"},
+	"flex/slurmgcp":    {"flex/check"},
+	"flex/ask":         {"flex/view"},
+	"flex/terminal":    nil,
+	"flex/command":     {"flex", "flex/view", "slurm/scontrol", "flex/terminal"},
+	"flex/systemd":     {"flex", "flex/view"},
+	"flex/logs":        nil,
+	"flex/setup":       {"flex/slurmconf", "flex/terminal"},
+	"test/fakegce":     nil,
 }
 
-// reach returns packages of this module, with the packages of values that all of the planner uses.
-func reach(pkgs ...string) (paths []string) {
-	for _, pkg := range append(pkgs, "slurm", "mig", "config", "config/regular") {
-		paths = append(paths, "slurmflex/"+pkg)
-	}
-	return paths
+const module = "slurmflex/"
+
+// reachable reports whether a package may reach another one.
+func reachable(from, to string) bool {
+	return slices.ContainsFunc(mayReach[from], func(pkg string) bool { return pkg == to || reachable(pkg, to) })
 }
 
 func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
-	for pkg, allowed := range mayReach {
-		for _, whole := range []string{"slurmflex/flex", "slurmflex/flex/plan"} { // and with them what they consist of
-			if slices.Contains(allowed, whole) {
-				allowed = slices.Concat(allowed, mayReach[whole])
-			}
-		}
-		for _, dep := range deps(t, pkg) {
-			if strings.HasPrefix(dep, "slurmflex/") && dep != pkg && !slices.Contains(allowed, dep) {
+	for pkg := range mayReach {
+		for _, path := range deps(t, module+pkg) {
+			if dep, ours := strings.CutPrefix(path, module); ours && dep != pkg && !reachable(pkg, dep) {
 				t.Errorf("%s reaches %s", pkg, dep)
 			}
 		}
@@ -85,9 +79,10 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 }
 
 func TestEveryPackageHasARow(t *testing.T) {
-	for _, pkg := range lines(t, "list", "slurmflex/...") {
-		_, known := mayReach[pkg]
-		if !known && !strings.HasPrefix(pkg, "slurmflex/cmd/") && !strings.HasPrefix(pkg, "slurmflex/scripts/") && !strings.HasPrefix(pkg, "slurmflex/test/") {
+	outside := regexp.MustCompile(`^(cmd|scripts|test)/`)
+	for _, path := range lines(t, "list", module+"...") {
+		pkg := strings.TrimPrefix(path, module)
+		if _, known := mayReach[pkg]; !known && !outside.MatchString(pkg) {
 			t.Errorf("%s is missing in the import graph", pkg)
 		}
 	}

@@ -2,18 +2,13 @@
 package weight
 
 import (
-	"archive/tar"
-	"bytes"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"reflect"
 	"regexp"
@@ -59,8 +54,8 @@ func TestProjectKeepsItsBudget(t *testing.T) {
 		require.Contains(t, now, found[2], "%s names an unknown figure", budgetFile)
 		weight := now.sum(found[2])
 		if weight > budget {
-			t.Errorf("%s: %d, more than the budget of %d%s; make it less, or lower another budget and raise this one in test/weight/%s",
-				found[2], weight, budget, mostGrown(t, now, found[2]), budgetFile)
+			t.Errorf("%s: %d, more than the budget of %d; make it less, or lower another budget and raise this one in test/weight/%s",
+				found[2], weight, budget, budgetFile)
 		}
 		lower := min(budget, roomy(weight))
 		if weight*1000 < budget*985 && os.Getenv("UPDATE") == "" {
@@ -75,57 +70,6 @@ func TestProjectKeepsItsBudget(t *testing.T) {
 
 // roomy adds 0.3 percent, so that a fix does not need a new budget.
 func roomy(weight int) int { return weight + weight*3/1000 }
-
-// mostGrown names the folder where a figure has grown most since the last commit that changed the
-// budget. It returns nothing without Git's history.
-func mostGrown(t *testing.T, now counts, figure string) string {
-	t.Helper()
-	tree, err := treeOfLastBudget()
-	if err != nil {
-		return ""
-	}
-	before, err := weigh(tree)
-	require.NoError(t, err)
-	most, growth := "", 0
-	for folder, n := range now[figure] {
-		if more := n - before[figure][folder]; more > growth {
-			most, growth = folder, more
-		}
-	}
-	if most == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (%s has grown most since the last change of %s, by %d)", most, budgetFile, growth)
-}
-
-// treeOfLastBudget returns the Go files of the last commit that changed budget.txt.
-func treeOfLastBudget() (fs.FS, error) {
-	commit, err := exec.Command("git", "log", "-1", "--format=%H", "--", budgetFile).Output()
-	if err != nil {
-		return nil, err
-	}
-	archive, err := exec.Command("git", "-C", "../..", "archive", "--format=tar", string(bytes.TrimSpace(commit)), ":(glob)**/*.go").Output()
-	if err != nil {
-		return nil, err
-	}
-	tree := fstest.MapFS{}
-	for r := tar.NewReader(bytes.NewReader(archive)); ; {
-		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return tree, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		content, err := io.ReadAll(r)
-		if err != nil {
-			return nil, err
-		}
-		if header.Typeflag == tar.TypeReg {
-			tree[header.Name] = &fstest.MapFile{Data: content}
-		}
-	}
-}
 
 // counts maps figures to folders to numbers.
 type counts map[string]map[string]int

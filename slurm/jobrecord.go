@@ -37,42 +37,11 @@ func JobRecordFormat(mark string) string {
 
 func commentMark(mark string) string { return "<" + mark + ">" }
 
-// JobRecordError reports an unreadable row of squeue.
-type JobRecordError struct {
-	ID  uint32
-	Why string
-}
-
-// Error returns a message that names the job.
-func (e *JobRecordError) Error() string {
-	return fmt.Sprintf("record of job %d: %s", e.ID, e.Why)
-}
-
-// JobRecordErrors are the errors of several rows.
-type JobRecordErrors []*JobRecordError
-
-// Error returns the messages of all rows.
-func (all JobRecordErrors) Error() string {
-	var words []string
-	for _, e := range all {
-		words = append(words, e.Error())
-	}
-	return strings.Join(words, "; ")
-}
-
-// Unwrap returns the error of each row.
-func (all JobRecordErrors) Unwrap() (errs []error) {
-	for _, e := range all {
-		errs = append(errs, e)
-	}
-	return errs
-}
-
 // ParseJobRecords parses job records from the output of squeue -h with JobRecordFormat(mark) under
 // TZ=UTC. ids must be sorted. Rows of other jobs are left out. An unreadable row affects only that
-// job's record: the error, which is returned with the other records, is a JobRecordErrors.
+// job's record: the error, which is returned with the other records, is Unread.
 func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord, _ error) {
-	var unread JobRecordErrors
+	var unread Unread
 	var rows []string
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimRight(line, "\r\n")
@@ -96,7 +65,7 @@ func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord
 		}
 		record, err := parseJobRecord(id, row, mark)
 		if err != nil {
-			unread = append(unread, &JobRecordError{ID: id, Why: err.Error()})
+			unread = append(unread, UnreadRow{Kind: JobRow, Name: number, Why: err.Error()})
 			continue
 		}
 		records = append(records, record)

@@ -128,5 +128,5 @@ func TestRecordsAreReadTogether(t *testing.T) {
 	require.NoError(t, err, "the row of job 2 is another call's")
 	require.Len(t, records, 2)
 	_, err = c.JobRecords(t.Context(), []uint32{2, 1})
-	require.ErrorAs(t, err, new(*slurm.JobRecordError))
+	require.ErrorAs(t, err, new(slurm.Unread))
 }

@@ -21,9 +21,9 @@ import (
 // Each component of a heterogeneous job has its own comment. Control characters become spaces, and
 // the text is cut to 500 bytes.
 func (c *Client) SetAdminComment(ctx context.Context, job uint32, text string) error {
-	address, err := c.address(ctx, job)
+	address, err := c.address(ctx, job, "set the admin comment")
 	if err != nil {
-		return fmt.Errorf("set the admin comment: %w", err)
+		return err
 	}
 	_, err = c.run(ctx, "scontrol", "update", "jobid="+address.Own, "admincomment="+plain(text, maxText))
 	return err
@@ -37,9 +37,9 @@ func (c *Client) SetAdminComment(ctx context.Context, job uint32, text string) e
 // it first and then power down its nodes by force. The job then changes from CONFIGURING to held,
 // and Slurm cannot start it in between.
 func (c *Client) HoldJob(ctx context.Context, id uint32) error {
-	address, err := c.address(ctx, id)
+	address, err := c.address(ctx, id, "hold")
 	if err != nil {
-		return fmt.Errorf("hold: %w", err)
+		return err
 	}
 	_, err = c.run(ctx, "scontrol", "hold", address.Whole)
 	return err
@@ -54,9 +54,9 @@ func (c *Client) HoldJob(ctx context.Context, id uint32) error {
 // immediately, and on the same nodes. The nodes of a CONFIGURING job stay POWERING_UP: only
 // powering them down by force both requeues the job and releases its nodes.
 func (c *Client) RequeueJob(ctx context.Context, id uint32) error {
-	address, err := c.address(ctx, id)
+	address, err := c.address(ctx, id, "requeue")
 	if err != nil {
-		return fmt.Errorf("requeue: %w", err)
+		return err
 	}
 	_, err = c.run(ctx, "scontrol", "requeue", "Incomplete", address.Whole)
 	return err
@@ -66,9 +66,9 @@ func (c *Client) RequeueJob(ctx context.Context, id uint32) error {
 // steps. A script that does not catch the signal ends, and its job fails. A heterogeneous job has
 // one script for all its components.
 func (c *Client) SignalJob(ctx context.Context, id uint32, signal string) error {
-	address, err := c.address(ctx, id)
+	address, err := c.address(ctx, id, "signal")
 	if err != nil {
-		return fmt.Errorf("signal: %w", err)
+		return err
 	}
 	_, err = c.run(ctx, "scancel", "--signal="+signal, "--batch", address.Whole)
 	return err
@@ -78,12 +78,12 @@ func (c *Client) SignalJob(ctx context.Context, id uint32, signal string) error 
 // Nodes that were POWERING_UP for the job stay POWERING_UP. A job that has ended or is unknown
 // counts as cancelled.
 func (c *Client) CancelJob(ctx context.Context, id uint32) error {
-	address, err := c.address(ctx, id)
+	address, err := c.address(ctx, id, "cancel")
 	if errors.Is(err, ErrUnknownJob) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("cancel: %w", err)
+		return err
 	}
 	_, err = c.run(ctx, "scancel", address.Whole)
 	return err
@@ -93,21 +93,14 @@ func (c *Client) CancelJob(ctx context.Context, id uint32) error {
 // job may also be CONFIGURING or RUNNING. A reservation that no job uses can be deleted. For a job
 // that has ended or is unknown, there is nothing to do.
 func (c *Client) SetJobReservation(ctx context.Context, id uint32, name string) error {
-	address, err := c.address(ctx, id)
+	address, err := c.address(ctx, id, "set the reservation")
 	if name == "" && errors.Is(err, ErrUnknownJob) {
 		return nil
 	}
-	if err == nil && name != "" {
-		err = checkReservationName(name)
-	}
 	if err != nil {
-		return fmt.Errorf("set the reservation: %w", err)
+		return err
 	}
-	_, err = c.run(ctx, "scontrol", "update", "jobid="+address.Whole, "reservationname="+name)
-	if name == "" && errors.Is(err, ErrJobEnded) {
-		return nil
-	}
-	return err
+	return c.SetReservationOf(ctx, address.Whole, name)
 }
 
 // SetReservationOf makes a pending job use the reservation of that name, or none if the name is
@@ -139,25 +132,27 @@ var jobAddress = regexp.MustCompile(`^[1-9][0-9]*([_+][0-9]+)?$`)
 // CONFIGURING job. Slurm rejects a PENDING batch job. For a CONFIGURING batch job the text is lost,
 // so use the AdminComment. Control characters become spaces, and the text is cut to 500 bytes.
 func (c *Client) NotifyJob(ctx context.Context, id uint32, text string) error {
-	address, err := c.address(ctx, id)
+	address, err := c.address(ctx, id, "notify")
 	if err != nil {
-		return fmt.Errorf("notify: %w", err)
+		return err
 	}
 	// Without --, scontrol would parse a text that starts with a dash as options.
 	_, err = c.run(ctx, "scontrol", "--", "notify", address.Whole, plain(text, maxText))
 	return err
 }
 
-// address asks squeue for the job's address.
-func (c *Client) address(ctx context.Context, id uint32) (slurm.JobAddress, error) {
+// address asks squeue for the job's address. what names the change, for the error.
+func (c *Client) address(ctx context.Context, id uint32, what string) (address slurm.JobAddress, err error) {
 	number := strconv.FormatUint(uint64(id), 10)
 	out, err := c.run(ctx, "squeue", "-h", "-a", "-t", "all", "-j", number, "-o", slurm.JobAddressFormat)
-	if err != nil {
-		return slurm.JobAddress{}, err
+	if err == nil {
+		address, err = slurm.ParseJobAddress(id, out)
 	}
-	address, err := slurm.ParseJobAddress(id, out)
 	if err == nil && address == (slurm.JobAddress{}) {
 		err = fmt.Errorf("job %d: %w", id, ErrUnknownJob)
 	}
-	return address, err
+	if err != nil {
+		return slurm.JobAddress{}, fmt.Errorf("%s: %w", what, err)
+	}
+	return address, nil
 }

@@ -216,8 +216,8 @@ func TestUnreadJobsAreNotUnknown(t *testing.T) {
 
 	c = newClient(t, dummy{Stdout: "1|" + markOfCall + "|\n" + recordOf("2", "(null)")})
 	records, err := c.JobRecords(t.Context(), []uint32{1, 2})
-	var doubt *slurm.JobRecordError
+	var doubt slurm.Unread
 	require.ErrorAs(t, err, &doubt)
-	require.Equal(t, uint32(1), doubt.ID)
+	require.Equal(t, uint32(1), doubt[0].Job())
 	require.Len(t, records, 1, "the other record is still read")
 }

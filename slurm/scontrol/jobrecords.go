@@ -14,13 +14,12 @@ import (
 // records are job records, and errors of rows that could not be read.
 type records struct {
 	read   []slurm.JobRecord
-	unread slurm.JobRecordErrors
+	unread slurm.Unread
 }
 
 // JobRecords reads the records of these jobs, once each, in any order. Jobs that slurmctld no
 // longer knows are left out. Unreadable records are left out too: the error that is returned with
-// the other records has a *slurm.JobRecordError for each. With any other error no records are
-// returned. One command reads the records for calls that wait at the same time.
+// the other records is slurm.Unread. With any other error no records are returned. One command reads the records for calls that wait at the same time.
 func (c *Client) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecord, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -29,17 +28,16 @@ func (c *Client) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecor
 	if err != nil {
 		return nil, err
 	}
-	isAsked := func(id uint32) bool { return slices.Contains(ids, id) }
 	var read []slurm.JobRecord
 	for _, rec := range all.read {
-		if isAsked(rec.ID) {
+		if slices.Contains(ids, rec.ID) {
 			read = append(read, rec)
 		}
 	}
-	var unread slurm.JobRecordErrors
-	for _, wrong := range all.unread {
-		if isAsked(wrong.ID) {
-			unread = append(unread, wrong)
+	var unread slurm.Unread
+	for _, row := range all.unread {
+		if slices.Contains(ids, row.Job()) {
+			unread = append(unread, row)
 		}
 	}
 	if unread == nil {
@@ -61,7 +59,7 @@ func (c *Client) readRecords(ctx context.Context, calls [][]uint32) (answers []r
 	if err == nil {
 		all.read, err = slurm.ParseJobRecords(out, mark, ids)
 	}
-	if errors.As(err, &all.unread) || errors.Is(err, ErrUnknownJob) {
+	if err = all.unread.Take(err); errors.Is(err, ErrUnknownJob) {
 		err = nil
 	}
 	for range calls {

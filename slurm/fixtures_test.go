@@ -96,12 +96,6 @@ func parseFixture(t *testing.T, name string, b []byte) (err error) {
 		_, err = readSqueue(inSqueueFormat(b))
 	case name == "15-records.txt":
 		_, err = ParseJobRecords(b, "MARK", []uint32{1, 2, 3, 4, 7})
-	case kind == "sinfo":
-		for line := range strings.Lines(string(b)) {
-			state := ParseState(strings.TrimSpace(line[:60]))
-			require.Empty(t, state.Unknown, line)
-			require.NotEqual(t, BaseUnknown, state.Base, line)
-		}
 	case name == "16-assoc-mgr.txt":
 		_, _, err = ParseAssociations(b)
 	case name == "16-licenses.txt":

@@ -87,17 +87,13 @@ type State struct {
 	Unknown string
 }
 
-// ParseState parses a state as printed by scontrol (IDLE+CLOUD+POWERED_DOWN) or by sinfo's
-// StateComplete (lower-case), with the marks that sinfo appends to a word (idle~, down*). It
-// accepts any text and stores unknown words in Unknown.
+// ParseState parses a state as printed by scontrol (IDLE+CLOUD+POWERED_DOWN). It accepts any text and
+// stores unknown words in Unknown.
 func ParseState(text string) State {
 	var state State
 	var unknown []string
 	based := false
 	for word := range strings.SplitSeq(text, "+") {
-		word, marks := cutMarks(word)
-		state.Flags |= marks
-		word = upperASCII(word)
 		if word == "" {
 			continue
 		}
@@ -147,51 +143,4 @@ func (s State) String() string {
 		text += "+" + s.Unknown
 	}
 	return text
-}
-
-// cutMarks removes spaces and sinfo's marks from the end of a word (sinfo(1), NODE STATE CODES).
-func cutMarks(word string) (bare string, flags Flags) {
-	word = strings.TrimLeft(word, " \t\r\n")
-	for word != "" {
-		switch word[len(word)-1] {
-		case ' ', '\t', '\r', '\n':
-		case '*':
-			flags |= NotResponding
-		case '~':
-			flags |= PoweredDown
-		case '#':
-			flags |= PoweringUp
-		case '%':
-			flags |= PoweringDown
-		case '!':
-			flags |= PowerDown
-		case '$':
-			flags |= Maintenance
-		case '@':
-			flags |= RebootRequested
-		case '^':
-			flags |= RebootIssued
-		case '-':
-			flags |= Planned
-		default:
-			return word, flags
-		}
-		word = word[:len(word)-1]
-	}
-	return "", flags
-}
-
-// upperASCII turns a to z into capitals and keeps all other bytes, so that text in an unknown
-// encoding is unchanged.
-func upperASCII(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' }) {
-		return s
-	}
-	b := []byte(s)
-	for i, c := range b {
-		if 'a' <= c && c <= 'z' {
-			b[i] = c - 'a' + 'A'
-		}
-	}
-	return string(b)
 }

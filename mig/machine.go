@@ -2,7 +2,6 @@ package mig
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -45,23 +44,19 @@ func (m MachineType) FlexStart() bool {
 // false for an unknown type. Source: Quota.metric in the discovery document, and Compute's "GPU
 // quota" page for later types.
 func preemptibleQuota(gpu string) (metric string, known bool) {
-	gpus := []struct{ gpu, metric string }{
-		{"nvidia-a100-80gb", "A100_80GB"},
-		{"nvidia-b200", "B200"},
-		{"nvidia-gb200", "GB200"},
-		{"nvidia-h100-80gb", "H100"},
-		{"nvidia-h100-mega-80gb", "H100_MEGA"},
-		{"nvidia-h200-141gb", "H200"},
-		{"nvidia-l4", "L4"},
-		{"nvidia-tesla-a100", "A100"},
-		{"nvidia-tesla-t4", "T4"},
-		{"nvidia-tesla-v100", "V100"},
-	}
-	i := slices.IndexFunc(gpus, func(g struct{ gpu, metric string }) bool { return g.gpu == gpu })
-	if i < 0 {
-		return "", false
-	}
-	return "PREEMPTIBLE_NVIDIA_" + gpus[i].metric + "_GPUS", true
+	name, known := map[string]string{
+		"nvidia-a100-80gb":      "A100_80GB",
+		"nvidia-b200":           "B200",
+		"nvidia-gb200":          "GB200",
+		"nvidia-h100-80gb":      "H100",
+		"nvidia-h100-mega-80gb": "H100_MEGA",
+		"nvidia-h200-141gb":     "H200",
+		"nvidia-l4":             "L4",
+		"nvidia-tesla-a100":     "A100",
+		"nvidia-tesla-t4":       "T4",
+		"nvidia-tesla-v100":     "V100",
+	}[gpu]
+	return "PREEMPTIBLE_NVIDIA_" + name + "_GPUS", known
 }
 
 // GPUType returns the common name of an accelerator type: h100 for nvidia-h100-80gb and
@@ -81,7 +76,7 @@ var variant = regexp.MustCompile(`(-mega)?(-\d+gb)?(-vws)?$`)
 // and "Compute-optimized machine family" (H4D).
 func KnownMachine(name string) (MachineType, bool) {
 	const gib = 1024
-	known := []MachineType{
+	for _, m := range []MachineType{
 		{"a2-highgpu-1g", 12, 85 * gib, "nvidia-tesla-a100", 1},
 		{"a2-highgpu-2g", 24, 170 * gib, "nvidia-tesla-a100", 2},
 		{"a2-highgpu-4g", 48, 340 * gib, "nvidia-tesla-a100", 4},
@@ -109,10 +104,10 @@ func KnownMachine(name string) (MachineType, bool) {
 		{"h4d-standard-192", 192, 720 * gib, "", 0},
 		{"h4d-highmem-192", 192, 1488 * gib, "", 0},
 		{"h4d-highmem-192-lssd", 192, 1488 * gib, "", 0},
+	} {
+		if m.Name == name {
+			return m, true
+		}
 	}
-	i := slices.IndexFunc(known, func(m MachineType) bool { return m.Name == name })
-	if i < 0 {
-		return MachineType{}, false
-	}
-	return known[i], true
+	return MachineType{}, false
 }

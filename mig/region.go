@@ -1,9 +1,6 @@
 package mig
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // RegionOf returns the region of a zone: us-central1 for us-central1-a.
 func RegionOf(zone string) string { return zone[:max(0, strings.LastIndex(zone, "-"))] }
@@ -32,11 +29,12 @@ type Region struct {
 
 // Quota returns the quota of a metric; shown is false if Compute does not show it.
 func (r Region) Quota(metric string) (q Quota, shown bool) {
-	i := slices.IndexFunc(r.Quotas, func(q Quota) bool { return q.Metric == metric })
-	if i < 0 {
-		return Quota{}, false
+	for _, q := range r.Quotas {
+		if q.Metric == metric {
+			return q, true
+		}
 	}
-	return r.Quotas[i], true
+	return Quota{}, false
 }
 
 // GPUs describes GPUs of one type: on demand, or obtained by flex-start or Spot, which both use

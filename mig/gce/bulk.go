@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	rest "google.golang.org/api/compute/v1"
+
 	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"google.golang.org/protobuf/proto"
@@ -44,7 +46,7 @@ func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
 }
 
 // bulkInZone starts a bulk insert in the spec's only zone.
-func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec, id string) (*computepb.Operation, error) {
+func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec, id string) (*rest.Operation, error) {
 	return begin(ctx, "instances.bulkInsert", id, func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.instances.BulkInsert(ctx, &computepb.BulkInsertInstanceRequest{
 			Project: c.project, Zone: b.Zones[0], RequestId: id,
@@ -54,7 +56,7 @@ func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec, id string) (*co
 }
 
 // bulkInRegion starts a bulk insert in any one of the spec's zones that can hold all instances.
-func (c *Client) bulkInRegion(ctx context.Context, b mig.BulkSpec, id string) (*computepb.Operation, error) {
+func (c *Client) bulkInRegion(ctx context.Context, b mig.BulkSpec, id string) (*rest.Operation, error) {
 	zones, err := c.zonesOf(ctx, b.Region)
 	if err != nil {
 		return nil, err

@@ -2,27 +2,25 @@ package gce
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 
 	rest "google.golang.org/api/compute/v1"
-
-	"cloud.google.com/go/compute/apiv1/computepb"
-	"google.golang.org/protobuf/encoding/protojson"
 )
 
 // shortfall returns an error if a bulk insert ended without one, but by its own count created fewer
 // instances than wanted.
-func shortfall(op *computepb.Operation, wanted int) error {
-	status := op.GetInstancesBulkInsertOperationMetadata().GetPerLocationStatus()
+func shortfall(op *rest.Operation, wanted int) error {
+	progress := op.InstancesBulkInsertOperationMetadata
 	created := 0
-	for s := range maps.Values(status) {
-		created += int(s.GetCreatedVmCount())
+	if progress != nil {
+		for _, s := range progress.PerLocationStatus {
+			created += int(s.CreatedVmCount)
+		}
 	}
-	if len(status) == 0 || created >= wanted {
+	if progress == nil || len(progress.PerLocationStatus) == 0 || created >= wanted {
 		return nil
 	}
 	return &operationError{[]fault{{
@@ -33,13 +31,13 @@ func shortfall(op *computepb.Operation, wanted int) error {
 
 // locationTexts describes the progress of a bulk insert in each location that it tried; it is empty
 // for other operations.
-func locationTexts(op *computepb.Operation) []string {
-	status := op.GetInstancesBulkInsertOperationMetadata().GetPerLocationStatus()
-	var texts []string
-	for _, location := range slices.Sorted(maps.Keys(status)) {
-		s := status[location]
-		texts = append(texts, fmt.Sprintf("%s: %d of %d created, %d failed, %d deleted", path.Base(location),
-			s.GetCreatedVmCount(), s.GetTargetVmCount(), s.GetFailedToCreateVmCount(), s.GetDeletedVmCount()))
+func locationTexts(op *rest.Operation) (texts []string) {
+	if progress := op.InstancesBulkInsertOperationMetadata; progress != nil {
+		for _, location := range slices.Sorted(maps.Keys(progress.PerLocationStatus)) {
+			s := progress.PerLocationStatus[location]
+			texts = append(texts, fmt.Sprintf("%s: %d of %d created, %d failed, %d deleted",
+				path.Base(location), s.CreatedVmCount, s.TargetVmCount, s.FailedToCreateVmCount, s.DeletedVmCount))
+		}
 	}
 	return texts
 }
@@ -48,22 +46,16 @@ func locationTexts(op *computepb.Operation) []string {
 // zone. Often only these explain the missing instances: the bulk insert's own error may only report
 // that too few were created. Read errors are ignored, because the bulk insert's error is reported
 // in any case.
-func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fault {
-	if bulk.GetOperationGroupId() == "" {
+func (c *Client) partFaults(ctx context.Context, bulk *rest.Operation) []fault {
+	if bulk.OperationGroupId == "" {
 		return nil
 	}
-	parts := make(map[string][]*computepb.Operation) // by scope, such as zones/us-central1-a
-	call := c.rest().GlobalOperations.AggregatedList(c.project).Filter(fmt.Sprintf("operationGroupId = %q", bulk.GetOperationGroupId())).MaxResults(pageSize)
+	parts := make(map[string][]*rest.Operation) // by scope, such as zones/us-central1-a
+	call := c.rest().GlobalOperations.AggregatedList(c.project).Filter(fmt.Sprintf("operationGroupId = %q", bulk.OperationGroupId)).MaxResults(pageSize)
 	var all pages
 	err := call.Pages(calling(ctx, "globalOperations.aggregatedList"), func(l *rest.OperationAggregatedList) error {
 		for scope, list := range l.Items {
-			for _, one := range list.Operations {
-				op, err := operationOf(one)
-				if err != nil {
-					return err
-				}
-				parts[scope] = append(parts[scope], op)
-			}
+			parts[scope] = append(parts[scope], given(list.Operations)...)
 		}
 		return all.add(page{kind: l.Kind, next: l.NextPageToken})
 	})
@@ -72,26 +64,16 @@ func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fa
 	}
 	var faults []fault
 	for _, scope := range slices.Sorted(maps.Keys(parts)) {
-		faults = append(faults, distinctFaults(parts[scope], bulk.GetName(), path.Base(scope))...)
+		faults = append(faults, distinctFaults(parts[scope], bulk.Name, path.Base(scope))...)
 	}
 	return faults
 }
 
-// operationOf returns an operation of the REST API in the type of the client that acts.
-func operationOf(op *rest.Operation) (*computepb.Operation, error) {
-	text, err := json.Marshal(op)
-	if err != nil {
-		return nil, err
-	}
-	same := new(computepb.Operation)
-	return same, (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, same)
-}
-
 // distinctFaults returns the faults of a zone's operations, one per code.
-func distinctFaults(operations []*computepb.Operation, except, zone string) []fault {
+func distinctFaults(operations []*rest.Operation, except, zone string) []fault {
 	var faults []fault
 	for _, op := range operations {
-		if op.GetName() == except {
+		if op.Name == except {
 			continue
 		}
 		for _, f := range operationFaults(op) {

@@ -148,11 +148,9 @@ var rules = []rule{
 	{codes: notFound, wants: []intent{creating}, cause: mig.CauseConfig},
 	{codes: notFound, cause: mig.CauseNotFound},
 
-	{codes: []string{"INTERNAL_ERROR", "backendError", "internalError"}, cause: mig.CauseUnavailable},
-
 	// An answer without Google's error body comes from another server, so it is no evidence that
 	// the named object is missing.
-	{codes: []string{notGoogles}, cause: mig.CauseUnavailable},
+	{codes: []string{"INTERNAL_ERROR", "backendError", "internalError", notGoogles}, cause: mig.CauseUnavailable},
 
 	{status: http.StatusBadRequest, cause: mig.CauseConfig},
 	{status: http.StatusUnauthorized, cause: mig.CauseCredentials},

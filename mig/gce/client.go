@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -76,19 +77,17 @@ type Client struct {
 
 	settled settled
 	makers  makers
-	zones   regionZones
+	zones   sync.Map // by region: the zonesAt of the last read
 	outages outages
 	ids     requestIDs
 	log     *zap.Logger
 	date    *atomic.Int64 // Compute's time in its last answer, in epoch seconds; 0: no answer yet
 
-	groups           *compute.RegionInstanceGroupManagersClient
-	requests         *compute.RegionInstanceGroupManagerResizeRequestsClient
-	instances        *compute.InstancesClient
-	regionInstances  *compute.RegionInstancesClient
-	policies         *compute.ResourcePoliciesClient
-	regionOperations *compute.RegionOperationsClient
-	zoneOperations   *compute.ZoneOperationsClient
+	groups          *compute.RegionInstanceGroupManagersClient
+	requests        *compute.RegionInstanceGroupManagerResizeRequestsClient
+	instances       *compute.InstancesClient
+	regionInstances *compute.RegionInstancesClient
+	policies        *compute.ResourcePoliciesClient
 }
 
 // New creates a client. It makes no call to Compute, but the search for credentials may look for a
@@ -126,15 +125,13 @@ func New(ctx context.Context, o Options) (*Client, error) {
 // connect creates Google's clients, all of which send their calls through c.http.
 func (c *Client) connect(ctx context.Context) error {
 	google := []option.ClientOption{option.WithHTTPClient(c.http), option.WithEndpoint(c.endpoint)}
-	var errs [8]error
+	var errs [6]error
 	c.groups, errs[0] = compute.NewRegionInstanceGroupManagersRESTClient(ctx, google...)
 	c.requests, errs[1] = compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, google...)
 	c.instances, errs[2] = compute.NewInstancesRESTClient(ctx, google...)
 	c.regionInstances, errs[3] = compute.NewRegionInstancesRESTClient(ctx, google...)
 	c.policies, errs[4] = compute.NewResourcePoliciesRESTClient(ctx, google...)
-	c.regionOperations, errs[5] = compute.NewRegionOperationsRESTClient(ctx, google...)
-	c.zoneOperations, errs[6] = compute.NewZoneOperationsRESTClient(ctx, google...)
-	_, errs[7] = c.newREST(ctx)
+	_, errs[5] = c.newREST(ctx)
 	return cmp.Or(errs[:]...)
 }
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 
 	"slurmflex/config/regular"
-	"slurmflex/mig"
 )
 
 // Region is how to reach a program that serves a region instead of Google's Compute.
@@ -50,18 +50,13 @@ func (b byRegion) RoundTrip(req *http.Request) (*http.Response, error) {
 	return b.others.RoundTrip(req)
 }
 
-// regionOf returns the region in a call's path, in which projects/P/regions/R or projects/P/zones/Z
-// follows the version; empty if it names none.
+// placeInPath matches the region, or the region of the zone, that a call's path names.
+var placeInPath = regexp.MustCompile(`/projects/[^/]+/(?:regions/([^/]+)|zones/([^/]+)-)`)
+
+// regionOf returns the region in a call's path; empty if it names none.
 func regionOf(path string) string {
-	_, at, _ := strings.Cut(path, "/projects/")
-	parts := strings.Split(at, "/")
-	switch {
-	case len(parts) < 3:
-		return ""
-	case parts[1] == "regions":
-		return parts[2]
-	case parts[1] == "zones":
-		return mig.RegionOf(parts[2])
+	if place := placeInPath.FindStringSubmatch(path); place != nil {
+		return place[1] + place[2]
 	}
 	return ""
 }

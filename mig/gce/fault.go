@@ -1,6 +1,7 @@
 package gce
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
+	rest "google.golang.org/api/compute/v1"
 	"google.golang.org/api/googleapi"
 
 	"slurmflex/mig"
@@ -27,23 +28,7 @@ func failure(op, object string, want intent, err error) error {
 	if err == nil {
 		return nil
 	}
-	cause, quota := causeOfError(err, want)
-	return &mig.Error{
-		Op: op, Object: object, Cause: cause, Quota: quota, Ended: hasEnded(err), Err: &textError{textOf(err), err},
-	}
-}
-
-// hasEnded reports whether err is the known outcome of an operation.
-func hasEnded(err error) bool {
-	var (
-		lost  *lostError
-		ended *operationError
-	)
-	return !errors.As(err, &lost) && errors.As(err, &ended)
-}
-
-// causeOfError returns the error's cause, and the used-up quota if the error names one.
-func causeOfError(err error, want intent) (mig.Cause, mig.UsedUp) {
+	failed := &mig.Error{Op: op, Object: object, Cause: mig.CauseUnavailable, Err: &textError{textOf(err), err}}
 	var (
 		lost   *lostError
 		ended  *operationError
@@ -51,16 +36,15 @@ func causeOfError(err error, want intent) (mig.Cause, mig.UsedUp) {
 	)
 	switch {
 	case errors.As(err, &lost): // first: the wrapped error is not about the object
-		return mig.CauseUnavailable, mig.UsedUp{}
 	case errors.As(err, &ended):
-		return causeOf(ended.faults, want), usedUpIn(ended.faults)
+		failed.Ended, failed.Cause, failed.Quota = true, causeOf(ended.faults, want), usedUpIn(ended.faults)
 	case errors.As(err, &answer):
 		f := answerFault(answer)
-		return f.cause(want), usedUpIn([]fault{f})
+		failed.Cause, failed.Quota = f.cause(want), usedUpIn([]fault{f})
 	case refused(err):
-		return mig.CauseCredentials, mig.UsedUp{}
+		failed.Cause = mig.CauseCredentials
 	}
-	return mig.CauseUnavailable, mig.UsedUp{}
+	return failed
 }
 
 // textOf returns the error in one line, in the API's own words and without the URL of the call: the
@@ -81,6 +65,8 @@ func textOf(err error) string {
 		return answerFault(answer).String()
 	case errors.As(err, &sent):
 		return oneLine(sent.Err.Error())
+	case errors.As(err, new(*json.UnmarshalTypeError)): // an answer that does not fit Google's types
+		return oneLine("answer not understood: " + err.Error())
 	}
 	return oneLine(err.Error())
 }
@@ -152,14 +138,14 @@ func infoReason(details []any) string {
 // operationFaults returns the faults of an operation that is done. It reads both places, because an
 // operation may carry errors without an HTTP status. Google's own Wait treats such an operation as
 // a success.
-func operationFaults(op *computepb.Operation) []fault {
-	status := int(op.GetHttpErrorStatusCode())
-	faults := recordOf(op.GetError()).faults()
+func operationFaults(op *rest.Operation) []fault {
+	status := int(op.HttpErrorStatusCode)
+	faults := faultsIn(op.Error)
 	for i := range faults {
 		faults[i].status = status
 	}
 	if len(faults) == 0 && status >= 400 {
-		faults = []fault{{status: status, message: op.GetHttpErrorMessage()}}
+		faults = []fault{{status: status, message: op.HttpErrorMessage}}
 	}
 	if last := len(faults) - 1; last >= 0 {
 		faults[last].details = append(faults[last].details, locationTexts(op)...)

@@ -29,5 +29,5 @@ func (c *Client) Group(ctx context.Context, region, name string) (g mig.Group, e
 func (c *Client) readGroup(ctx context.Context, region, name string) (*rest.InstanceGroupManager, error) {
 	ctx = calling(ctx, "regionInstanceGroupManagers.get")
 	m, err := c.rest().RegionInstanceGroupManagers.Get(c.project, region, name).Context(ctx).Do()
-	return m, understood(err)
+	return m, err
 }

@@ -145,7 +145,7 @@ func (c *Client) listGroups(ctx context.Context, cluster, region string, selecte
 			return groups.add(m.Name, g)
 		})
 	})
-	return groups.all, understood(err)
+	return groups.all, err
 }
 
 func groupOf(m *rest.InstanceGroupManager, region string) (mig.Group, error) {

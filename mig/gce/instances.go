@@ -76,11 +76,10 @@ func (c *Client) instancesIn(ctx context.Context, cluster, region string, used [
 
 // sighting is an instance in the list of its zone.
 type sighting struct {
-	mig.Instance
-	id    machineID
-	stamp mig.Stamp // from its labels, if it is the cluster's
-	known bool      // its group is known
-	asked bool      // its group was just read
+	mig.Instance // with the stamp in its labels, even if it has a group
+	id           machineID
+	known        bool // its group is known
+	asked        bool // its group was just read
 }
 
 // waitsForCapacity is the status of a flex-start instance without a machine at Compute. Its waiting
@@ -91,8 +90,8 @@ const waitsForCapacity = "PENDING"
 // instancesInZone reads the cluster's instances in a zone. The list contains their metadata only if
 // no instance of the zone is known; see makers.
 func (c *Client) instancesInZone(ctx context.Context, cluster, region, zone string) ([]mig.Instance, error) {
-	now, fields, told := time.Now(), instanceFields, !c.makers.haveMachinesIn(zone)
-	if told {
+	now, fields, before := time.Now(), instanceFields, c.makers.in(zone)
+	if len(before) == 0 {
 		fields += "," + makerFields
 	}
 	var seen distinct[sighting]
@@ -101,10 +100,10 @@ func (c *Client) instancesInZone(ctx context.Context, cluster, region, zone stri
 		if err != nil || !strings.HasPrefix(m.Name, cluster+"-") {
 			return err
 		}
-		if told {
+		if len(before) == 0 {
 			s.Group, s.known, s.asked = groupThatMade(m.Metadata, region), true, true
-		} else {
-			s.Group, s.known = c.makers.of(zone, s.id, now)
+		} else if maker, ok := before[s.id]; ok && (maker.until.IsZero() || now.Before(maker.until)) {
+			s.Group, s.known = maker.group, true
 		}
 		return seen.add(m.Name, s)
 	})
@@ -117,10 +116,11 @@ func (c *Client) instancesInZone(ctx context.Context, cluster, region, zone stri
 	c.makers.note(zone, seen.all, c.settled.has, now)
 	instances := make([]mig.Instance, 0, len(seen.all))
 	for _, s := range seen.all {
-		if s.Group == "" {
-			s.Stamp = s.stamp
-		} else if s.Status == waitsForCapacity {
-			continue
+		if s.Group != "" {
+			if s.Status == waitsForCapacity {
+				continue
+			}
+			s.Stamp = mig.Stamp{}
 		}
 		instances = append(instances, s.Instance)
 	}
@@ -135,7 +135,7 @@ func (c *Client) listInstances(ctx context.Context, zone, filter, fields string,
 	err := call.Pages(calling(ctx, "instances.list"), func(l *rest.InstanceList) error {
 		return eachRecord(&all, page{l.Kind, l.NextPageToken, l.Warning, nil}, l.Items, each)
 	})
-	return all.read, understood(err)
+	return all.read, err
 }
 
 // sightingOf returns a listed instance without its group.
@@ -152,7 +152,7 @@ func sightingOf(m *rest.Instance, cluster, region, zone string) (s sighting, err
 		s.Model = m.Scheduling.ProvisioningModel
 	}
 	if stamp, ok := mig.StampOfLabels(m.Labels); ok && stamp.Cluster == cluster {
-		s.stamp = stamp
+		s.Stamp = stamp
 	}
 	if m.ResourceStatus != nil {
 		err = s.learn(m.ResourceStatus)

@@ -19,7 +19,7 @@ func (c *Client) Lacking(ctx context.Context, region string) (lacking []string, 
 	const op = "probe the methods of region"
 	zones, err := c.zonesOf(ctx, region)
 	if err != nil {
-		return nil, failure(op, region, reading, understood(err))
+		return nil, failure(op, region, reading, err)
 	}
 	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 	const groups, group = "regions/{region}/instanceGroupManagers", "regions/{region}/instanceGroupManagers/slurmflex-probe"
@@ -72,21 +72,17 @@ func (c *Client) lacks(ctx context.Context, verb, path string) (bool, error) {
 		return false, err
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return false, err
-	}
+	err = googleapi.CheckResponse(resp)
 	var e *googleapi.Error
-	if !errors.As(googleapi.CheckResponseWithBody(resp, text), &e) {
-		return false, nil
+	if errors.As(err, &e) {
+		switch e.Code {
+		case http.StatusMethodNotAllowed, http.StatusNotImplemented:
+			return true, nil
+		case http.StatusNotFound:
+			return answerFault(e).code == notGoogles, nil
+		case http.StatusBadRequest, http.StatusConflict, http.StatusPreconditionFailed:
+			return false, nil
+		}
 	}
-	switch e.Code {
-	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		return true, nil
-	case http.StatusNotFound:
-		return answerFault(e).code == notGoogles, nil
-	case http.StatusBadRequest, http.StatusConflict, http.StatusPreconditionFailed:
-		return false, nil
-	}
-	return false, e
+	return false, err
 }

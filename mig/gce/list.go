@@ -124,14 +124,6 @@ func (d *distinct[T]) add(name string, v T) error {
 // errNameless reports a record without a name, which could be any object.
 var errNameless = errors.New("answer not understood: a record without a name")
 
-// understood names an answer that does not fit Google's types as the cause of an error.
-func understood(err error) error {
-	if errors.As(err, new(*json.UnmarshalTypeError)) {
-		return fmt.Errorf("answer not understood: %w", err)
-	}
-	return err
-}
-
 // timeOf parses a time in a record. It returns UTC, because each time in another zone keeps its own
 // copy of the zone.
 func timeOf(record, field, text string) (time.Time, error) {

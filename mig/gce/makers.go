@@ -2,7 +2,6 @@ package gce
 
 import (
 	"context"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,8 +33,7 @@ const (
 // A group could label its machines by an all-instances configuration, but groups with resize
 // requests do not support these. Source: Compute's documentation "About resize requests in a MIG".
 type makers struct {
-	mu    sync.Mutex
-	known map[string]map[machineID]maker // the machines in the last list of each zone
+	known sync.Map // the machines in the last list of each zone that had any: a map[machineID]maker by zone
 }
 
 // machineID identifies a machine in its zone, even among later machines of the same name.
@@ -47,35 +45,27 @@ type maker struct {
 	until time.Time // when to read the group again; zero: never
 }
 
-// haveMachinesIn reports whether the zone's last list had machines.
-func (k *makers) haveMachinesIn(zone string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return len(k.known[zone]) > 0
+// in returns the machines in the zone's last list.
+func (k *makers) in(zone string) map[machineID]maker {
+	known, _ := k.known.Load(zone)
+	machines, _ := known.(map[machineID]maker)
+	return machines
 }
 
 // zonesWithMachines returns the region's zones whose last list had machines.
-func (k *makers) zonesWithMachines(region string) []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	zones := slices.Collect(maps.Keys(k.known))
-	return slices.DeleteFunc(zones, func(zone string) bool { return mig.RegionOf(zone) != region })
-}
-
-// of returns the name of the machine's group, if known.
-func (k *makers) of(zone string, id machineID, now time.Time) (group string, known bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	m, ok := k.known[zone][id]
-	return m.group, ok && (m.until.IsZero() || now.Before(m.until))
+func (k *makers) zonesWithMachines(region string) (zones []string) {
+	for zone := range k.known.Range {
+		if zone := zone.(string); mig.RegionOf(zone) == region {
+			zones = append(zones, zone)
+		}
+	}
+	return zones
 }
 
 // note records the groups of a zone's listed machines and forgets the zone's other machines. ours
 // reports whether a group belongs to the cluster.
 func (k *makers) note(zone string, listed []sighting, ours func(mig.GroupID) bool, now time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	before, known := k.known[zone], make(map[machineID]maker, len(listed))
+	before, known := k.in(zone), make(map[machineID]maker, len(listed))
 	for _, s := range listed {
 		switch {
 		case s.known && !s.asked:
@@ -88,11 +78,8 @@ func (k *makers) note(zone string, listed []sighting, ours func(mig.GroupID) boo
 			known[s.id] = maker{until: now}
 		}
 	}
-	if k.known == nil {
-		k.known = map[string]map[machineID]maker{}
-	}
-	if k.known[zone] = known; len(known) == 0 {
-		delete(k.known, zone)
+	if k.known.Store(zone, known); len(known) == 0 {
+		k.known.Delete(zone)
 	}
 }
 

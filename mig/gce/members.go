@@ -18,7 +18,7 @@ func (c *Client) Members(ctx context.Context, region, group string) ([]mig.Membe
 		err = errors.New("incomplete answer: it has another page")
 	}
 	if err != nil {
-		return nil, failure("list members of", group, reading, understood(err))
+		return nil, failure("list members of", group, reading, err)
 	}
 	var members []mig.Member
 	for _, m := range given(list.ManagedInstances) {

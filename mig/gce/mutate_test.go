@@ -158,7 +158,7 @@ func TestMutationWaitsUntilItsOperationIsDone(t *testing.T) {
 				require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
 				assert.Equal(t, c.took, time.Since(start))
 				require.Len(t, api.calls, 1+len(c.waits))
-				assert.Equal(t, call{"POST", regionPath + "/operations/operation-1/wait", "", ""}, api.calls[1])
+				assert.Equal(t, call{"POST", regionPath + "/operations/operation-1/wait", "alt=json&prettyPrint=false", ""}, api.calls[1])
 			})
 		})
 	}

@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
+	rest "google.golang.org/api/compute/v1"
+
 	"github.com/google/uuid"
 
 	"slurmflex/mig"
@@ -37,7 +38,7 @@ type requestIDs struct {
 
 // beginBulk starts a bulk insert, or returns the operation of an earlier call for the same occasion,
 // and the requestId. An operation without effect uses up its ID.
-func (c *Client) beginBulk(ctx context.Context, b mig.BulkSpec) (op *computepb.Operation, id string, err error) {
+func (c *Client) beginBulk(ctx context.Context, b mig.BulkSpec) (op *rest.Operation, id string, err error) {
 	do := c.bulkInRegion
 	if len(b.Zones) == 1 {
 		do = c.bulkInZone
@@ -53,15 +54,15 @@ func (c *Client) beginBulk(ctx context.Context, b mig.BulkSpec) (op *computepb.O
 
 // isPast reports whether an operation has no effect any more at a time of Compute's clock: it failed
 // before that time, or lists would show its instances if they existed. op may be nil.
-func isPast(op *computepb.Operation, at time.Time) bool {
-	ended, err := time.Parse(time.RFC3339, op.GetEndTime())
-	if err != nil || op.GetStatus() != computepb.Operation_DONE {
+func isPast(op *rest.Operation, at time.Time) bool {
+	if op == nil || op.Status != opDone {
 		return false
 	}
+	end, err := time.Parse(time.RFC3339, op.EndTime)
 	if len(operationFaults(op)) == 0 {
-		ended = ended.Add(madeBefore)
+		end = end.Add(madeBefore)
 	}
-	return ended.Before(at)
+	return err == nil && end.Before(at)
 }
 
 // of returns the IDs to try, one after the other. Those of an occasion are numbered, so all processes

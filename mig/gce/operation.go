@@ -2,37 +2,39 @@ package gce
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
+	rest "google.golang.org/api/compute/v1"
+
 	compute "cloud.google.com/go/compute/apiv1"
-	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protojson"
 )
 
 // waitPace is the minimum time between two calls of operations.wait. Compute holds each call until
 // the operation is done, for up to 120 s, but may answer immediately when it is overloaded.
 const waitPace = time.Second
 
+// opDone is the status of an operation that is done.
+const opDone = "DONE"
+
 // send sends a mutation with a requestId.
 type send func(ctx context.Context, requestID *string) (*compute.Operation, error)
 
 // wait makes one operations.wait call in the operation's scope.
-type wait func(ctx context.Context, operation string) (*computepb.Operation, error)
+type wait func(ctx context.Context, operation string) (*rest.Operation, error)
 
 func (c *Client) inRegion(region string) wait {
-	return func(ctx context.Context, operation string) (*computepb.Operation, error) {
-		return c.regionOperations.Wait(calling(ctx, "regionOperations.wait"), &computepb.WaitRegionOperationRequest{
-			Project: c.project, Region: region, Operation: operation,
-		})
+	return func(ctx context.Context, operation string) (*rest.Operation, error) {
+		return c.rest().RegionOperations.Wait(c.project, region, operation).Context(calling(ctx, "regionOperations.wait")).Do()
 	}
 }
 
 func (c *Client) inZone(zone string) wait {
-	return func(ctx context.Context, operation string) (*computepb.Operation, error) {
-		return c.zoneOperations.Wait(calling(ctx, "zoneOperations.wait"), &computepb.WaitZoneOperationRequest{
-			Project: c.project, Zone: zone, Operation: operation,
-		})
+	return func(ctx context.Context, operation string) (*rest.Operation, error) {
+		return c.rest().ZoneOperations.Wait(c.project, zone, operation).Context(calling(ctx, "zoneOperations.wait")).Do()
 	}
 }
 
@@ -47,28 +49,36 @@ func mutate(ctx context.Context, on wait, method string, do send) error {
 }
 
 // begin sends a mutation with the same requestId on each attempt, and returns its operation, which
-// may still be running.
-func begin(ctx context.Context, method, id string, do send) (*computepb.Operation, error) {
-	op, err := do(calling(ctx, method), &id)
+// may still be running, in the type of the client that reads.
+func begin(ctx context.Context, method, id string, do send) (*rest.Operation, error) {
+	sent, err := do(calling(ctx, method), &id)
 	if err != nil {
 		return nil, err
 	}
-	if op.Name() == "" {
+	if sent.Name() == "" {
 		return nil, errors.New("the answer is not an operation")
 	}
-	return op.Proto(), outcome(op.Proto())
+	text, err := protojson.Marshal(sent.Proto())
+	if err != nil {
+		return nil, err
+	}
+	op, err := recast[*rest.Operation](json.RawMessage(text))
+	if err != nil {
+		return nil, err
+	}
+	return op, outcome(op)
 }
 
 // await waits until the operation is done and reads the outcome from the operation's record.
-func await(ctx context.Context, on wait, op *computepb.Operation) (*computepb.Operation, error) {
-	name := op.GetName()
-	for op.GetStatus() != computepb.Operation_DONE {
+func await(ctx context.Context, on wait, op *rest.Operation) (*rest.Operation, error) {
+	name := op.Name
+	for op.Status != opDone {
 		next := time.Now().Add(waitPace)
 		var err error
 		if op, err = on(ctx, name); err != nil {
 			return nil, &lostError{name, err}
 		}
-		if op.GetStatus() != computepb.Operation_DONE && !sleep(ctx, time.Until(next)) {
+		if op.Status != opDone && !sleep(ctx, time.Until(next)) {
 			return nil, &lostError{name, context.Cause(ctx)}
 		}
 	}
@@ -76,7 +86,7 @@ func await(ctx context.Context, on wait, op *computepb.Operation) (*computepb.Op
 }
 
 // outcome returns the operation's error; nil if it has none.
-func outcome(op *computepb.Operation) error {
+func outcome(op *rest.Operation) error {
 	if faults := operationFaults(op); len(faults) > 0 {
 		return &operationError{faults}
 	}

@@ -18,18 +18,15 @@ const (
 
 // outages remembers which zones could not be read. The zero value is ready.
 type outages struct {
-	mu     sync.Mutex
-	failed map[string]time.Time // by zone, or by region for its list of zones: when the last read failed
+	failed sync.Map // by zone, or by region for its list of zones: the time.Time when the last read failed
 }
 
 // read calls read for a zone. After a failure, the next read makes a single attempt. A zone that is
 // not used gets a single attempt in a short time, and its errors do not count.
 func (o *outages) read(ctx context.Context, zone string, used bool, read func(context.Context) error) error {
-	o.mu.Lock()
-	last, failed := o.failed[zone]
-	o.mu.Unlock()
+	at, failed := o.failed.Load(zone)
 	if !used {
-		if failed && time.Since(last) < unusedPause {
+		if last, _ := at.(time.Time); time.Since(last) < unusedPause {
 			return nil
 		}
 		var over context.CancelFunc
@@ -40,22 +37,13 @@ func (o *outages) read(ctx context.Context, zone string, used bool, read func(co
 		ctx = tryingOnce(ctx)
 	}
 	err := read(ctx)
-	o.note(zone, err)
+	if err == nil {
+		o.failed.Delete(zone)
+		return nil
+	}
+	o.failed.Store(zone, time.Now())
 	if !used {
 		return nil
 	}
 	return err
-}
-
-func (o *outages) note(zone string, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err == nil {
-		delete(o.failed, zone)
-		return
-	}
-	if o.failed == nil {
-		o.failed = map[string]time.Time{}
-	}
-	o.failed[zone] = time.Now()
 }

@@ -42,7 +42,7 @@ func (c *Client) listPolicies(ctx context.Context, cluster, region string) ([]mi
 			return policies.add(m.Name, p)
 		})
 	})
-	return policies.all, understood(err)
+	return policies.all, err
 }
 
 func policyOf(m *rest.ResourcePolicy, region string) (mig.Policy, error) {

@@ -4,89 +4,39 @@ import (
 	"fmt"
 	"strings"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
+	rest "google.golang.org/api/compute/v1"
 
 	"slurmflex/mig"
 )
 
-// record is the error list of an operation or a resize request.
-type record struct {
-	Errors []recorded `json:"errors"`
-}
-
-// recorded is one error of a record.
-type recorded struct {
-	Code    string   `json:"code"`
-	Message string   `json:"message"`
-	Details []detail `json:"errorDetails"`
-}
-
-// detail is a detail of an error. Only one of its two fields is set.
-type detail struct {
-	Info struct {
-		Reason    string            `json:"reason"`
-		Metadatas map[string]string `json:"metadatas"`
-	} `json:"errorInfo"`
-	Quota *exceeded `json:"quotaInfo"`
-}
-
-// exceeded is a used-up quota.
-type exceeded struct {
-	MetricName string            `json:"metricName"`
-	LimitName  string            `json:"limitName"`
-	Limit      float64           `json:"limit"`
-	Dimensions map[string]string `json:"dimensions"`
-}
-
-// recordOf returns the record of an operation.
-func recordOf(e *computepb.Error) (r record) {
-	for _, one := range e.GetErrors() {
-		r.Errors = append(r.Errors, recorded{Code: one.GetCode(), Message: one.GetMessage()})
-		of := &r.Errors[len(r.Errors)-1]
-		for _, d := range one.GetErrorDetails() {
-			var has detail
-			has.Info.Reason, has.Info.Metadatas = d.GetErrorInfo().GetReason(), d.GetErrorInfo().GetMetadatas()
-			if q := d.GetQuotaInfo(); q != nil {
-				has.Quota = &exceeded{q.GetMetricName(), q.GetLimitName(), q.GetLimit(), q.GetDimensions()}
-			}
-			of.Details = append(of.Details, has)
-		}
+// faultsIn returns the faults in the error list of an operation or a resize request.
+func faultsIn(list *rest.OperationError) []fault {
+	if list == nil {
+		return nil
 	}
-	return r
-}
-
-// faults returns the faults in the record.
-func (r record) faults() []fault {
 	var faults []fault
-	for _, one := range r.Errors {
+	for _, one := range given(list.Errors) {
 		f := fault{code: one.Code, message: one.Message}
-		for _, d := range one.Details {
-			f.details = append(f.details, d.texts()...)
-			if d.Quota != nil {
-				f.quota = d.Quota.usedUp()
-			}
+		for _, d := range given(one.ErrorDetails) {
+			f.add(d)
 		}
 		faults = append(faults, f)
 	}
 	return faults
 }
 
-// texts returns the parts of a detail that help the reader of the error.
-func (d detail) texts() []string {
-	var texts []string
-	if d.Info.Reason != "" {
-		texts = append(texts, "reason="+d.Info.Reason)
+// add adds the parts of a detail that help the reader of the error, and its quota.
+func (f *fault) add(d *rest.OperationErrorErrorsErrorDetails) {
+	if info := d.ErrorInfo; info != nil {
+		if info.Reason != "" {
+			f.details = append(f.details, "reason="+info.Reason)
+		}
+		f.details = append(f.details, pairs(info.Metadatas)...)
 	}
-	texts = append(texts, pairs(d.Info.Metadatas)...)
-	if d.Quota != nil {
-		texts = append(texts, fmt.Sprintf("quota %s=%v", d.Quota.LimitName, d.Quota.Limit))
-		texts = append(texts, pairs(d.Quota.Dimensions)...)
+	if q := d.QuotaInfo; q != nil {
+		f.details = append(f.details, fmt.Sprintf("quota %s=%v", q.LimitName, q.Limit))
+		f.details = append(f.details, pairs(q.Dimensions)...)
+		_, metric, _ := strings.Cut(q.MetricName, "/") // regions show this part of it, in capitals
+		f.quota = mig.UsedUp{Metric: strings.ToUpper(metric), Limit: q.Limit, Region: q.Dimensions["region"]}
 	}
-	return texts
-}
-
-// usedUp returns the quota under the metric name that regions use.
-func (q *exceeded) usedUp() mig.UsedUp {
-	_, metric, _ := strings.Cut(q.MetricName, "/")
-	return mig.UsedUp{Metric: strings.ToUpper(metric), Limit: q.Limit, Region: q.Dimensions["region"]}
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -39,36 +38,16 @@ func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
 
 func (c *Client) readRegion(ctx context.Context, name string) (*rest.Region, error) {
 	p, err := c.rest().Regions.Get(c.project, name).Context(calling(ctx, "regions.get")).Do()
-	return p, understood(err)
+	return p, err
 }
 
 // zonesAge is how long a list of a region's zones is valid. Google adds a zone once in years.
 const zonesAge = time.Hour
 
-// regionZones caches the zones of regions. The zero value is ready.
-type regionZones struct {
-	mu    sync.Mutex
-	known map[string]zonesAt // by region
-}
-
+// zonesAt has the zones of a region, and when they were read.
 type zonesAt struct {
 	zones []string
 	read  time.Time
-}
-
-func (r *regionZones) of(region string) zonesAt {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.known[region]
-}
-
-func (r *regionZones) note(region string, zones []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known == nil {
-		r.known = map[string]zonesAt{}
-	}
-	r.known[region] = zonesAt{zones, time.Now()}
 }
 
 // zonesOf reads the names of a region's zones.
@@ -84,14 +63,15 @@ func (c *Client) zonesOf(ctx context.Context, region string) ([]string, error) {
 	for i, link := range r.Zones {
 		zones[i] = path.Base(link)
 	}
-	c.zones.note(region, zones)
+	c.zones.Store(region, zonesAt{zones, time.Now()})
 	return zones, nil
 }
 
 // knownZones returns the names of a region's zones, read within an hour. If they cannot be read, it
 // returns the last known ones. It fails only if none are known and the caller needs them.
 func (c *Client) knownZones(ctx context.Context, region string, needed bool) ([]string, error) {
-	last := c.zones.of(region)
+	known, _ := c.zones.Load(region)
+	last, _ := known.(zonesAt)
 	if last.zones != nil && time.Since(last.read) < zonesAge {
 		return slices.Clone(last.zones), nil
 	}
@@ -116,7 +96,7 @@ func (c *Client) Zone(ctx context.Context, name string) (mig.Zone, error) {
 		err = errors.New("a zone without name")
 	}
 	if err != nil {
-		return mig.Zone{}, failure("read zone", name, reading, understood(err))
+		return mig.Zone{}, failure("read zone", name, reading, err)
 	}
 	return mig.Zone{Name: p.Name, Up: p.Status == "UP"}, nil
 }
@@ -129,7 +109,7 @@ func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.Machin
 		err = errors.New("a machine type without name or CPUs")
 	}
 	if err != nil {
-		return mig.MachineType{}, failure("read machine type", path.Join(zone, name), reading, understood(err))
+		return mig.MachineType{}, failure("read machine type", path.Join(zone, name), reading, err)
 	}
 	m := mig.MachineType{Name: p.Name, CPUs: int(p.GuestCpus), Memory: int(p.MemoryMb)}
 	if gpus := given(p.Accelerators); len(gpus) > 0 {

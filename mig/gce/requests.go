@@ -34,7 +34,7 @@ func (c *Client) listRequests(ctx context.Context, region, group string) ([]mig.
 	slices.SortFunc(requests.all, func(a, b mig.Request) int {
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name))
 	})
-	return requests.all, understood(err)
+	return requests.all, err
 }
 
 func requestOf(m *rest.InstanceGroupManagerResizeRequest) (mig.Request, error) {
@@ -69,8 +69,8 @@ func troubleOf(is *rest.InstanceGroupManagerResizeRequestStatus, state mig.Reque
 	case state.Live() && is.LastAttempt != nil:
 		of = is.LastAttempt.Error
 	}
-	r, err := recast[record](of)
-	faults := r.faults()
+	list, err := recast[*rest.OperationError](of)
+	faults := faultsIn(list)
 	switch {
 	case err != nil:
 		return mig.Trouble{}, err

@@ -49,7 +49,7 @@ func (c *Client) readTemplate(ctx context.Context, link string) (where string, _
 		err = errors.New("a template without machine type")
 	}
 	if err != nil {
-		return "", nil, failure(readingTemplate, link, reading, understood(err))
+		return "", nil, failure(readingTemplate, link, reading, err)
 	}
 	return "projects/" + project + "/" + m[2], t.Properties, nil
 }

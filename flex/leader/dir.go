@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,15 +17,12 @@ func CheckDir(dir string) error {
 	if err != nil {
 		return fmt.Errorf("%w; create folder %s with mode 0700 for the user that runs slurmctld, or set slurmflex.run_dir", err, dir)
 	}
-	var st unix.Stat_t
-	if err := unix.Lstat(dir, &st); err != nil {
-		return fmt.Errorf("stat %s: %w", dir, err)
-	}
+	owner := info.Sys().(*syscall.Stat_t).Uid
 	switch {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder; remove it, or set slurmflex.run_dir", dir)
-	case int(st.Uid) != os.Geteuid():
-		return fmt.Errorf("folder %s belongs to uid %d, and this is uid %d; run as its owner, who must be SlurmUser", dir, st.Uid, os.Geteuid())
+	case int(owner) != os.Geteuid():
+		return fmt.Errorf("folder %s belongs to uid %d, and this is uid %d; run as its owner, who must be SlurmUser", dir, owner, os.Geteuid())
 	case info.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf("folder %s has mode %04o, so that others can reach into it; chmod 700 %s", dir, info.Mode().Perm(), dir)
 	}

@@ -10,9 +10,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Call is a wake-up: it notifies the daemon that Slurm has called a hook, or that an admin has blocked a
@@ -84,16 +83,13 @@ func trustworthy(path string) error {
 	if err != nil {
 		return err
 	}
-	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); err != nil {
-		return fmt.Errorf("stat %s: %w", path, err)
-	}
+	owner := info.Sys().(*syscall.Stat_t).Uid
 	switch {
 	case info.Mode().Type() != os.ModeSocket:
 		return fmt.Errorf("%s is not a socket; remove it and restart the daemon", path)
-	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+	case owner != 0 && int(owner) != os.Geteuid():
 		return fmt.Errorf("%s belongs to uid %d, not to uid %d or root; run the daemon as SlurmUser",
-			path, st.Uid, os.Geteuid())
+			path, owner, os.Geteuid())
 	case info.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf("%s has mode %04o; others must have no access (0600)", path, info.Mode().Perm())
 	}

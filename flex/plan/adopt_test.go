@@ -137,13 +137,3 @@ func cancelled(p Plan) (all []string) {
 	}
 	return all
 }
-
-// B8: the owner of the longer job is notified of the lease that the job gets.
-func TestOwnerOfALongerJobReadsThatTheLeaseIsTooShort(t *testing.T) {
-	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
-		job(7, "shared", "1:00:00", configured, "alpha-a3-0"), job(8, "shared", "2:00:00", configured, "alpha-a3-0"), started(8, 5*time.Minute),
-		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), asked(time.Hour))))
-
-	assert.Equal(t, "flex-start: waiting since 2026-11-21T11:55:00Z for 1 × a3-machine for 01:00:00, less than its time limit of 02:00:00", tells(p)[8])
-	assert.Equal(t, "flex-start: waiting since 2026-11-21T11:00:00Z for 1 × a3-machine for 01:00:00", tells(p)[7])
-}

@@ -20,7 +20,6 @@ func TestAdminBlocksANodeset(t *testing.T) {
 	in := situations(t, with(t, "boot_timeout: 600"))
 	of := func(list string, b memo.Block) part { return and(nodes(list, poweredDown), extra(list, b.String())) }
 	in("requests nothing", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-1", block)), says+` until 2026-11-21T13:00:00Z: driver update"`)
-	in("until unblock", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-1", old)), says+`"`)
 	in("of several blocks, the last counts", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-1", old), of("alpha-a3-2", block)), says+` until 2026-11-21T13:00:00Z: driver update"`)
 	in("the block of another nodeset does not count", seen(awaits(7, "alpha-a3-0"), of("alpha-one-5", block)), asks...)
 	in("a block that has ended is forgotten", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-[1-2]", ended)), append(asks, `set nodes alpha-a3-[1-2] extra ""`)...)
@@ -34,7 +33,6 @@ func TestAdminBlocksANodeset(t *testing.T) {
 	in("or are cancelled", live(block), "cancel request alpha-a3-job-7/a1")
 	in("but not while they create machines", live(block, ending("alpha-a3-0", "alpha-a3-job-7", time.Minute, time.Hour)), "reserve alpha-a3-0 from 2026-11-21T13:00:00Z for 10 min")
 	in("nor before Google has accepted them", seen(awaits(7, "alpha-a3-0"), groupOf(7, request("a1", mig.Creating, "alpha-a3-0", 15*time.Minute)), of("alpha-a3-1", block)))
-	in("nor those of other nodesets", seen(awaits(7, "alpha-fix-0"), group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Accepted, "alpha-fix-0", time.Hour)), of("alpha-a3-1", block)))
 }
 
 func TestBlockByAnAdminIsAProblem(t *testing.T) {

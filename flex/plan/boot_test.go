@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -48,14 +47,10 @@ func TestBootFailuresBlockANodeset(t *testing.T) {
 	in("opens with the last of them", waits(apart("alpha-a3-[1-5]", time.Minute)), isBlocked(5)...)
 	in("B12: counts those that came together once", waits(extra("alpha-a3-[1-5]", record(1, time.Minute))),
 		asksFor...)
-	in("B12: and as often as they failed", waits(extra("alpha-a3-[1-3]", record(4, time.Minute)),
-		extra("alpha-a3-4", record(1, 2*time.Minute))), isBlocked(5)...)
-	in("counts a node as often as it failed", waits(extra("alpha-a3-1", record(6, time.Minute))), isBlocked(6)...)
 	in("is closed by an instance that came up and is younger", waits(apart("alpha-a3-[1-5]", 30*time.Minute),
 		up(29*time.Minute)), append(asksFor, forgets("alpha-a3-[1-5]"))...)
 	in("not by one that was up before", waits(apart("alpha-a3-[1-5]", 30*time.Minute), up(31*time.Minute)),
 		isBlocked(5)...)
-	in("nor is another nodeset's", waits(extra("alpha-fix-0", record(5, time.Minute))), asksFor...)
 	in("is closed an hour after the last failure", waits(apart("alpha-a3-[1-5]", 70*time.Minute)),
 		append(asksFor, forgets("alpha-a3-[1-5]"))...)
 	in("not before", waits(apart("alpha-a3-[1-4]", 2*time.Hour), extra("alpha-a3-5", record(1, 69*time.Minute))),
@@ -136,47 +131,22 @@ func TestMachineOlderThanItsOwnJobsAllocationIsReplaced(t *testing.T) {
 }
 
 func TestMachineOfAnotherJobIsReplacedIfItsLeaseIsTooShort(t *testing.T) {
-	given := func(ends time.Duration, limit string, machine ...part) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
-			started(7, time.Minute),
-			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)), and(machine...))
-	}
-	grouped := func(job uint32, ends time.Duration) part {
-		name := fmt.Sprintf("alpha-a3-job-%d", job)
-		return and(groupOf(job), ending("alpha-a3-0", name, 2*time.Minute, ends))
-	}
 	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-6"
 	in := func(ends time.Duration, limit string, by uint32) []string {
-		return actions(Compute(scene.Of(with(t, ""), given(ends, limit, grouped(by, ends)))))
+		return planned(t, seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"), started(7, time.Minute),
+			leasedTo(by, "alpha-a3-0", 2*time.Minute, ends)))
 	}
 	assert.Equal(t, []string{makesRoom}, in(50*time.Minute, "1:00:00", 6), "makes room for one that lasts")
 	assert.Empty(t, in(54*time.Minute, "1:00:00", 6), "is kept if the shortfall is no longer than a boot")
 	assert.Empty(t, in(50*time.Minute, "1:00:00", 7), "is kept if it was created for this job, because the next would not last longer")
 	assert.NotContains(t, in(7*24*time.Hour-2*time.Minute, "8-00:00:00", 6), makesRoom, "is kept if no lease could be long enough")
 	assert.NotContains(t, in(50*time.Minute, "UNLIMITED", 6), makesRoom, "is kept if the job has an unlimited time limit")
-
-	staging := given(0, "1:00:00", groupOf(6, request("a1", mig.Succeeded, "alpha-a3-0", 50*time.Minute)),
-		vms("alpha-a3-0", "alpha-a3-job-6", "STAGING"), func(s *setting) {
-			s.Reservations = nil
-			s.Instances[0].Created = noon.Add(-90 * time.Second)
-		})
-	assert.Equal(t, []string{makesRoom}, actions(Compute(scene.Of(with(t, ""), staging))), "also before it runs, by what was asked for")
-
-	bulk := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-bulk-[0-1]"),
-		started(7, 30*time.Second),
-		inserted("alpha-bulk-0", 6), func(s *setting) { s.Instances[0].Terminates = noon.Add(50 * time.Minute) },
-		reserved("slurmflex-alpha-1795265400", "alpha-bulk-0", noon.Add(50*time.Minute)))
-	assert.Equal(t, []string{"delete instances alpha-bulk-0"}, actions(Compute(scene.Of(with(t, ""), bulk))),
-		"the legacy path's too, before the job's nodes are asked for together")
 }
 
 func TestJobIsReturnedIfItsOtherNodeEndsTooSoon(t *testing.T) {
 	given := func(by uint32, ends time.Duration, more ...part) scene.Snapshot {
-		name := fmt.Sprintf("alpha-a3-job-%d", by)
-		return seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00",
-			configured, "alpha-a3-[0-1]"), started(7, 20*time.Minute), groupOf(by), ending("alpha-a3-0", name,
-			time.Hour, ends), reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0",
-			noon.Add(ends)), groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), and(more...))
+		return seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
+			started(7, 20*time.Minute), leasedTo(by, "alpha-a3-0", time.Hour, ends), groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), and(more...))
 	}
 	cfg := with(t, "gang_timeout: 0")
 	assert.Equal(t, []string{"return alpha-a3-1 to Slurm and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +
@@ -206,15 +176,10 @@ func TestOnlyNodesWithoutARunningJobPowerUpForNothing(t *testing.T) {
 		"no job waits for it":                {"IDLE+CLOUD+NOT_RESPONDING+POWERING_UP", "", true},
 		"it is marked to power down":         {"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN", configured, true},
 		"a job runs on it":                   {"ALLOCATED+CLOUD", slurm.JobRunning, false},
-		"a job runs on part of it":           {"MIXED+CLOUD", slurm.JobRunning, false},
 		"a job has just started on it":       {"ALLOCATED+CLOUD+POWERING_UP", slurm.JobRunning, false},
-		"a job is suspended on it":           {"ALLOCATED+CLOUD+POWERING_UP", slurm.JobSuspended, false},
-		"a job is ending on it":              {"ALLOCATED+CLOUD+COMPLETING+POWERING_UP", slurm.JobCompleting, false},
 		"a job in an unknown state holds it": {"ALLOCATED+CLOUD+POWERING_UP", "DREAMING", false},
 		"it is up":                           {"IDLE+CLOUD", "", false},
-		"it is powered down":                 {"IDLE+CLOUD+POWERED_DOWN", "", false},
 		"it powers down":                     {"IDLE+CLOUD+POWERING_DOWN", "", false},
-		"it powers down and up":              {"IDLE+CLOUD+POWERING_DOWN+POWERING_UP", "", false},
 		"its state is not known":             {"IDLE+CLOUD+POWERING_UP+LEVITATING", "", false},
 	} {
 		nodes := []slurm.Node{

@@ -21,22 +21,12 @@ func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 	in := situations(t, alphaConfig(t))
 	in("inserts all of a job's nodes in one call, and makes no group", wanted(),
 		"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00")
-	in("inserts nothing twice", wanted(inserted(both, 7)))
-	in("inserts only what is missing", wanted(inserted("alpha-bulk-0", 7), aged(2*time.Minute)),
-		"insert 1 node (alpha-bulk-1) in us-central1 for 7-00:00:00")
-	in("inserts nothing in a region that could not be read", wanted(unseen("us-central1")))
 	in("waits after a refusal", wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, 59*time.Second, 1)),
 		`set AdminComment of job 7: "flex-start: attempt 1 failed: no capacity; `+`retrying at 2026-11-21T12:00:01Z"`)
-	in("then tries again", wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
-		"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00")
-	in("returns the nodes after max_attempts",
-		wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Second, 5)),
-		"return alpha-bulk-[0-1] to Slurm and requeue job 7: 5 attempts failed, the last: no capacity")
 	in("deletes the instances of nodes that Slurm powers down by their names",
 		seen(nodes("alpha-bulk-0", poweringDown), nodes("alpha-bulk-1", running),
 			job(8, "shared", "15:00", slurm.JobRunning, "alpha-bulk-1"), inserted(both, 7)),
 		"delete instances alpha-bulk-0")
-	in("deletes no instance that is not ours", seen(nodes(both, poweringDown), vms(both, "", "RUNNING")))
 	in("keeps an instance for a node that an admin powered up", seen(freed("alpha-bulk-0", risingIdle),
 		inserted("alpha-bulk-0", 0)))
 }

@@ -100,13 +100,12 @@ func TestChangedJobKeepsItsRequestUntilItIsPlannedAgain(t *testing.T) {
 			w.reserve(memo.CoverReservation("alpha", memo.BusyCover, noon.Add(-10*time.Minute)), -10*time.Minute, "alpha-a3-[0-1]", "PURGE_COMP=00:16:00")
 			return w
 		}, ""},
-		"the job leaves its door":         {func() waitingPending { return newChanged().endsEarly() }, "job 7 uses it: false"},
-		"another process than the daemon": {func() waitingPending { w := newChanged(); w.Snap.Promises = false; return w }, ""},
-		"Slurm has not planned it":        {func() waitingPending { return newChanged().left() }, ""},
-		"Slurm has planned it there":      {func() waitingPending { return newChanged().left().planned("alpha-a3-[0-1]") }, "door over alpha-a3-[0-1]; job 7 uses it: true"},
-		"its new door is there":           {func() waitingPending { return newChanged().left().again("alpha-a3-[0-1]") }, "door deleted"},
-		"Slurm has planned it elsewhere":  {func() waitingPending { return newChanged().left().planned("alpha-a3-[2-3]") }, "door over alpha-a3-[2-3]; job 7 uses it: true"},
-		"its new door is elsewhere":       {func() waitingPending { return newChanged().left().again("alpha-a3-[2-3]") }, "request cancelled: its job uses other nodes of the partition; request alpha-a3-[2-3]; door deleted"},
+		"the job leaves its door":        {func() waitingPending { return newChanged().endsEarly() }, "job 7 uses it: false"},
+		"Slurm has not planned it":       {func() waitingPending { return newChanged().left() }, ""},
+		"Slurm has planned it there":     {func() waitingPending { return newChanged().left().planned("alpha-a3-[0-1]") }, "door over alpha-a3-[0-1]; job 7 uses it: true"},
+		"its new door is there":          {func() waitingPending { return newChanged().left().again("alpha-a3-[0-1]") }, "door deleted"},
+		"Slurm has planned it elsewhere": {func() waitingPending { return newChanged().left().planned("alpha-a3-[2-3]") }, "door over alpha-a3-[2-3]; job 7 uses it: true"},
+		"its new door is elsewhere":      {func() waitingPending { return newChanged().left().again("alpha-a3-[2-3]") }, "request cancelled: its job uses other nodes of the partition; request alpha-a3-[2-3]; door deleted"},
 		"Slurm has not planned it for long": {func() waitingPending {
 			w := newChanged().left()
 			w.door().Start, w.door().End = noon, noon.Add(time.Minute)

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
@@ -55,19 +53,15 @@ func obstacles() map[string]part {
 // G1
 func TestTimersPauseWhileNothingIsRequested(t *testing.T) {
 	for name, obstacle := range obstacles() {
-		for key, settings := range map[string]string{
-			"provision_timeout": "provision_timeout: 3600, on_provision_timeout: cancel, boot_failures: 1",
-		} {
-			t.Run(key+" and "+name, func(t *testing.T) {
-				cfg := with(t, settings)
-				cfg.Options.MaxActiveRequests = 1
-				p := Compute(scene.Of(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), obstacle)))
-				assert.Empty(t, returned(p))
-				for _, w := range p.Waits {
-					assert.True(t, w.Job != 7 || w.Until.IsZero(), "%+v", w)
-				}
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			cfg := with(t, "provision_timeout: 3600, on_provision_timeout: cancel, boot_failures: 1")
+			cfg.Options.MaxActiveRequests = 1
+			p := Compute(scene.Of(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), obstacle)))
+			assert.Empty(t, returned(p))
+			for _, w := range p.Waits {
+				assert.True(t, w.Job != 7 || w.Until.IsZero(), "%+v", w)
+			}
+		})
 	}
 }
 
@@ -196,61 +190,6 @@ func TestTimerContinuesAcrossRequestsAndObstacles(t *testing.T) {
 	assert.Equal(t, 25*time.Minute, unread.For)
 	assert.Equal(t, 30*time.Minute, pass(100*time.Minute, attempt("a4", mig.Accepted, 95*time.Minute)).For)
 	assert.Zero(t, pass(110*time.Minute, started(7, -105*time.Minute)), "the job got its nodes again")
-}
-
-// One job goes through randomly drawn steps. The test counts how long a request is live or refused.
-// The plan must not count more.
-func TestPropertyTimersCountOnlyRequestedTime(t *testing.T) {
-	cfg := with(t, "provision_timeout: 600, on_provision_timeout: cancel, boot_failures: 1, max_attempts: 1000")
-	cfg.Options.MaxActiveRequests = 1
-	ended := 0
-	rapid.Check(t, func(t *rapid.T) {
-		const step = 50 * time.Second // the first refusal is retried after a minute
-		var truth, sure time.Duration // requested time in total, and since the last restart
-		var known map[string]scene.Asked
-		var live time.Time
-		for now := noon; ; now = now.Add(step) {
-			parts := []part{awaits(7, "alpha-a3-0"), started(7, 0)}
-			kind := rapid.SampledFrom([]string{"live", "live", "live", "refused", "its turn", "a blocked nodeset", "an unread region", "an unread template", "restart"}).Draw(t, "what happens")
-			if kind == "restart" {
-				known, sure, kind = nil, 0, "live"
-			}
-			counts := kind == "live" || kind == "refused"
-			switch {
-			case kind != "live":
-				live = time.Time{}
-			case live.IsZero():
-				live = now
-			}
-			switch kind {
-			case "live":
-				parts = append(parts, groupOf(7, accepted("alpha-a3-0")), lastGroup(func(g *mig.Group) { g.Requests[0].Created = live }))
-			case "refused":
-				parts = append(parts, refused("alpha-a3-job-7", mig.CauseCapacity, noon.Sub(now), 1))
-			default:
-				parts = append(parts, obstacles()[kind])
-			}
-			if counts {
-				truth, sure = truth+step, sure+step
-			}
-			s := seen(parts...)
-			s.Now, s.Asked = now.Add(step), known
-			p := Compute(scene.Of(cfg, s))
-			known = p.Asked
-			require.LessOrEqual(t, known["alpha-a3-job-7"].For, truth)
-			require.GreaterOrEqual(t, known["alpha-a3-job-7"].For, sure)
-			if slices.ContainsFunc(returned(p), func(a string) bool { return strings.Contains(a, "cancel job 7:") }) {
-				require.GreaterOrEqual(t, truth, 10*time.Minute)
-				ended++
-				return
-			}
-			require.False(t, counts && sure >= 10*time.Minute, "provision_timeout is over")
-			if now.Sub(noon) > 40*time.Minute {
-				return
-			}
-		}
-	})
-	assert.Positive(t, ended)
 }
 
 // With node_by_node, jobs that hold the same node share a request.

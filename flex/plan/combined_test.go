@@ -2,19 +2,13 @@ package plan_test
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/plan/scene"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -42,76 +36,6 @@ func TestDoorOfAJobThatIsOffItIsMovedAhead(t *testing.T) {
 	w.job().Reservation = ""
 	w.door().Start = noon.Add(10 * time.Second)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm())
-}
-
-// spot makes the partition us one of Spot machines, which job 7 prefers to the on-demand ones.
-func (w severalPlaces) spot() {
-	w.Snap.Jobs[0].Partition = "us,od"
-	f := w.Config.FlexSetOf("alpha-us-0").Flex
-	od := w.Config.FlexSetOf("alpha-od-0").Flex
-	keep := *od
-	*f = keep
-	f.Capacity = "spot"
-}
-
-// run makes passes every ten seconds for that long, with every call for machines refused. It returns
-// after how long a pass made the action; -1 if none did.
-func (w severalPlaces) run(long time.Duration, until func(a action.Action) bool) (after time.Duration) {
-	for d := time.Duration(0); d <= long; d += 10 * time.Second {
-		w.Snap.Now = noon.Add(d)
-		p := plan.Compute(w.Scene())
-		w.Snap.Asked, w.Snap.Unasked, w.Snap.Crowded = p.Asked, demand.WithoutReason(p.Held), p.Crowded
-		if slices.ContainsFunc(p.Actions, until) {
-			return d
-		}
-		for _, a := range p.Actions {
-			if a, is := a.(action.BulkInsert); is {
-				w.Snap.Refused[a.Group.Name] = w.Snap.Refused[a.Group.Name].Fail(mig.Trouble{Cause: mig.CauseCapacity, Message: "STOCKOUT"}, "", w.Snap.Now, 0)
-			}
-		}
-		w.Do(p.Actions)
-		for g, r := range w.Snap.Refused {
-			if w.Snap.Now.Sub(r.Last()) > time.Hour {
-				delete(w.Snap.Refused, g)
-			}
-		}
-	}
-	return -1
-}
-
-func TestDearerAfterEndsAlthoughAttemptsFail(t *testing.T) {
-	for _, dearer := range []time.Duration{20 * time.Minute, 30 * time.Minute, time.Hour} {
-		w := newSeveralPlaces("")
-		w.spot()
-		w.Config.Options.OnDemandAfter = dearer
-		after := w.run(8*time.Hour, func(a action.Action) bool {
-			c, is := a.(action.CreateReservation)
-			return is && slices.Contains(c.Nodes, "alpha-od-0") && !strings.Contains(c.Name, "cover")
-		})
-		assert.LessOrEqual(t, after, dearer+time.Minute, dearer)
-		assert.Positive(t, after, "never within 8 h: on_demand_after %s", dearer)
-	}
-}
-
-// --comment=slurmflex:wait=2h,cancel, and the admin's provision_timeout of 2 h.
-func TestWaitLimitEndsAlthoughAttemptsFail(t *testing.T) {
-	for _, by := range []string{"slurmflex:wait", "provision_timeout"} {
-		w := newSeveralPlaces("")
-		w.spot()
-		w.Snap.Jobs[0].Partition = "us"
-		w.Snap.Limits = map[uint32]scene.JobLimits{}
-		if by == "slurmflex:wait" {
-			w.Snap.Limits[7] = scene.JobLimits{Wait: 2 * time.Hour, Then: "cancel"}
-		} else {
-			f := w.Config.FlexSetOf("alpha-us-0").Flex
-			f.ProvisionTimeout, f.OnProvisionTimeout = 2*time.Hour, "cancel"
-		}
-		after := w.run(12*time.Hour, func(a action.Action) bool {
-			r, is := a.(action.ReturnNodes)
-			return is && r.Then == action.Cancel
-		})
-		assert.Positive(t, after, "never within 12 h: %s", by)
-	}
 }
 
 // Of two heterogeneous jobs, the more important gets the nodes.
@@ -148,17 +72,6 @@ func TestUnlimitedJobDoesNotFitIdleMachinesWithALease(t *testing.T) {
 	}
 }
 
-// Two of four tasks may run at once (%2), and two have doors that they do not use yet: the call that
-// splits them from the array failed, or has not returned. No more doors may be made.
-func TestThrottleCountsDoorsOfTasksThatShareARecord(t *testing.T) {
-	w := newUnasked()
-	w.job().ArrayTask, w.job().NodeCount = "1-4%2", 1
-	one, two := memo.DoorReservation("alpha", "7_1", noon.Add(-5*time.Second)), memo.DoorReservation("alpha", "7_2", noon.Add(-5*time.Second))
-	w.reserve(one, 5*time.Minute, "alpha-a3-0", "")
-	w.reserve(two, 5*time.Minute, "alpha-a3-1", "")
-	assert.Equal(t, "have job 7_1 use reservation ONE\nhave job 7_2 use reservation TWO", strings.NewReplacer(one, "ONE", two, "TWO").Replace(w.inSlurm()))
-}
-
 // The door was made while the daemon's clock was ahead, or when the other partition still had
 // jobs wait pending.
 func TestDoorOpensIfAnotherComponentWaitsConfiguring(t *testing.T) {
@@ -174,23 +87,4 @@ func TestDoorOpensIfAnotherComponentWaitsConfiguring(t *testing.T) {
 		w.Config.Partitions[i].Exclusive = w.Config.Partitions[i].Name != "od"
 	}
 	assert.Contains(t, fmt.Sprint(plan.Compute(w.Scene()).Actions), "from 2026-11-21T12:00:00Z")
-}
-
-// A job that waits in us (1 GPU a node) gets no further place in eu (8 GPUs a node), where a limit of
-// Slurm would keep it from starting.
-func TestLimitsOfSlurmCountInFurtherPlaces(t *testing.T) {
-	for most, gets := range map[int64]bool{15: false, 16: true} {
-		w := newSeveralPlaces("")
-		us := memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
-		w.reserve(us, 14*time.Minute, "alpha-us-[0-1]")
-		w.Snap.Jobs[0].Partition, w.Snap.Jobs[0].Reservation, w.Snap.Jobs[0].Reason = "us,eu", us, "Reservation"
-		w.Snap.Partitions[0].PerNode, w.Snap.Partitions[1].PerNode = map[string]int64{"gres/gpu": 1}, map[string]int64{"gres/gpu": 8}
-		parent := &slurm.Association{Account: "ml", Allowances: []slurm.Allowance{{Limit: "GrpTRES", Of: "gres/gpu", Most: most}}}
-		w.Snap.Allowances = slurm.Allowances{
-			Associations: map[slurm.AssociationKey]*slurm.Association{{Account: "ml"}: parent, {Account: "ml", User: "ann"}: {Parent: parent, Account: "ml", UID: "5"}},
-			QOS:          map[string]*slurm.QOS{"normal": {}}, Charges: map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}},
-		}
-		made := fmt.Sprint(plan.Compute(w.Scene()).Actions)
-		assert.Equal(t, gets, strings.Contains(made, "reserve alpha-eu-[0-1] from"), "%d: %s", most, made)
-	}
 }

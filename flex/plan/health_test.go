@@ -137,15 +137,14 @@ func TestAdminsDrainIsNoFailedCheck(t *testing.T) {
 func TestFailedChecksBlockANodeset(t *testing.T) {
 	w := newChecked(drained, "health: 7 of 8 GPUs", "")
 	blocks := func() []scene.Block { return plan.Compute(w.Scene()).Blocks }
-	for i, want := range []int{0, 5} {
-		w.bad().Extra = fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", 3+i, noon.Add(-5*time.Minute).Format(time.RFC3339))
-		w.Snap.Instances[0].Created = noon.Add(-6 * time.Minute)
-		if want == 0 {
-			assert.Empty(t, blocks())
-			continue
-		}
-		assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: want, Until: noon.Add(89*time.Minute + 30*time.Second)}}, blocks())
+	w.Snap.Instances[0].Created = noon.Add(-6 * time.Minute)
+	failed := func(n int) {
+		w.bad().Extra = fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-5*time.Minute).Format(time.RFC3339))
 	}
+	failed(3)
+	assert.Empty(t, blocks())
+	failed(4)
+	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(89*time.Minute + 30*time.Second)}}, blocks())
 	w.bad().State = slurm.ParseState("IDLE+CLOUD+RESERVED")
 	assert.Empty(t, blocks(), "a machine has passed")
 }

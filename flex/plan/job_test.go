@@ -37,9 +37,6 @@ func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
 		job(7, "shared", "15:00", configured, "alpha-a3-0"), job(8, "shared", "20:00", configured, "alpha-a3-0"),
 		job(9, "shared", "10:00", configured, "alpha-a3-0")),
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:20:00")
-	in("on a shared node a later job that fits into the lease changes nothing", seen(nodes("alpha-a3-0", mixed),
-		job(7, "shared", "20:00", configured, "alpha-a3-0"), job(8, "shared", "15:00", configured, "alpha-a3-0"),
-		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))))
 	in("a node is requested that another job shows, too, which completes on nodes that do not answer", seen(nodes("alpha-a3-0", poweringUp),
 		job(6, "train", "15:00", slurm.JobCompleting, "alpha-a3-[0-1]"), job(7, "train", "15:00", configured, "alpha-a3-0")),
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
@@ -52,11 +49,6 @@ func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
 		"create group alpha-a3-job-8 in us-central1",
 		"request 2 nodes (alpha-a3-[1-2]) in alpha-a3-job-8/a1 for 00:15:00",
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
-	in("a more important job that comes later leaves the request for a shared node as it is, and asks for the rest",
-		seen(nodes("alpha-a3-[0-2]", mixed), job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), important(1),
-			job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2),
-			groupOf(7, accepted("alpha-a3-[0-1]"))),
-		"create group alpha-a3-job-8 in us-central1", "request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:15:00")
 	in("a heterogeneous job's first component is asked for after the others, because it has the script",
 		seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-[0-1]", poweringUp),
 			job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
@@ -74,16 +66,6 @@ func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
 			group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour)),
 			vms("alpha-fix-0", "alpha-fix-job-7", "RUNNING")),
 		"create group alpha-a3-job-6 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-6/a1 for 00:10:00")
-	in("what is asked for a heterogeneous job's first component stays asked", seen(nodes("alpha-a3-0", poweringUp),
-		nodes("alpha-fix-0", poweringUp), job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
-		job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
-		groupOf(6, request("a1", mig.Accepted, "alpha-a3-0", 10*time.Minute)),
-		group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Accepted, "alpha-fix-0", time.Hour))))
-	in("a job over two nodesets has a group in each", seen(nodes("alpha-a3-0", poweringUp),
-		nodes("alpha-fix-0", poweringUp), job(7, "train", "10:00", configured, "alpha-a3-0,alpha-fix-0")),
-		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:10:00",
-		"create group alpha-fix-job-7 in us-central1",
-		"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00")
 	in("array tasks have separate requests in one group, and pending tasks have none",
 		seen(nodes("alpha-a3-[0-1]", poweringUp), nodes("alpha-a3-2", poweredDown),
 			job(3, "train", "15:00", configured, "alpha-a3-0"), task(2, "0"),
@@ -166,15 +148,6 @@ func TestOnlyCancelEndsTheWaitOfAJobThatSlurmWouldEnd(t *testing.T) {
 	assert.Contains(t, strings.Join(actions(plan(0, "requeue")), "\n"), "and cancel job 7: ", "its --deadline cannot be met")
 }
 
-func TestOwnerReadsWhenNodesEndBeforeTheLimit(t *testing.T) {
-	for _, limit := range []string{"2:00:00", "UNLIMITED"} {
-		s := seen(nodes("alpha-fix-0", running), job(7, "train", limit, slurm.JobRunning, "alpha-fix-0"),
-			group("alpha-fix-job-7", forJob("fix", 7)), leased("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour))
-		assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
-			planned(t, s), "its limit is %s", limit)
-	}
-}
-
 func TestReturnedJobLeavesAnotherTheNodeOfItsRequest(t *testing.T) {
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
 		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"),
@@ -198,41 +171,16 @@ func TestOwnerReadsHowLongTheJobWaited(t *testing.T) {
 	waiting := given("flex-start: waiting 2h for 2 × a3", records...)
 	assert.Equal(t, end+"; waited 2h10m for 2 × a3-machine", tells(Compute(scene.Of(alphaConfig(t), waiting)))[7])
 	assert.Empty(t, tells(Compute(scene.Of(alphaConfig(t), given(end+"; waited 2h10m for 2 × a3-machine")))), "the records are gone")
-
-	// A late pass requested the job's machines seconds after Slurm had allocated its nodes.
-	late := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
-		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)),
-		ending("alpha-a3-[0-1]", "alpha-a3-job-7", 0, time.Hour), func(s *setting) {
-			s.Skew, s.Jobs[0].Start = 30*time.Second, noon.Add(-31*time.Second)
-			s.Told = map[uint32]string{7: "flex-start: waiting 1m for 2 × a3"}
-		})
-	assert.Equal(t, end+"; waited 1m for 2 × a3-machine", tells(Compute(scene.Of(alphaConfig(t), late)))[7])
-
-	coming := seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "8-00:00:00", configured, "alpha-a3-[0-1]"),
-		group("alpha-a3-job-7", forJob("a3", 7), request("a2", mig.Accepted, "alpha-a3-1", mig.MaxDuration)), ending("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour))
-	assert.Equal(t, "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit", tells(Compute(scene.Of(alphaConfig(t), coming)))[7], "one is coming")
 }
 
 func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
-	const reason = "no capacity for 1 × a3-machine in 2h10m (provision_timeout 02:00:00)"
-	given := func(comment string) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
-			job(8, "shared", "1:00:00", configured, "alpha-a3-0"), func(s *setting) {
-				s.Jobs[0].Start, s.Jobs[0].Priority = noon.Add(-130*time.Minute), 9
-				s.Told = map[uint32]string{8: comment}
-				s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseCapacity, At: noon.Add(-time.Second), Times: 1}
-			}, askedFor(130*time.Minute))
+	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"), important(9), started(7, 130*time.Minute),
+		job(8, "shared", "1:00:00", configured, "alpha-a3-0"), refused("alpha-a3-job-7", mig.CauseCapacity, time.Second, 1), askedFor(130*time.Minute))
+	for then, want := range map[string][]string{"requeue": nil, "hold": nil, "cancel": {
+		"return no nodes to Slurm and cancel job 7: no capacity for 1 × a3-machine in 2h10m (provision_timeout 02:00:00)",
+	}} {
+		assert.Equal(t, want, returned(Compute(scene.Of(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s))), "job 8 waits on")
 	}
-	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
-		cfg := with(t, "provision_timeout: 7200, on_provision_timeout: "+then)
-		give := action.ReturnNodes{OfJob: action.OfJob{Job: 7}, Name: "7", Nodes: []string{}, Reason: reason, Then: action.Then(then)}
-		if p := Compute(scene.Of(cfg, given(""))); told {
-			assert.Contains(t, p.Actions, give, "job 7 alone, for job 8 waits on")
-		} else {
-			assert.NotContains(t, p.Actions, give, "its nodes cannot be returned without taking one from job 8")
-		}
-	}
-	s := given("")
 	s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
 	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Actions, action.ReturnNodes{
 		OfJob: action.OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: action.Hold,

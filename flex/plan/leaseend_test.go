@@ -48,7 +48,6 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	asks := reached(scene.BySignal)
 	guarded := with(t, "on_lease_end: requeue, lease_end_warning: 600")
 	in := situations(t, guarded)
-	in("not before lease_end_warning", seen(runsFor("5:00:00", 601*time.Second), asks))
 	in("then its script is signalled, which its owner reads first", seen(runsFor("5:00:00", 600*time.Second), asks), says(endsAt(600*time.Second)+sends), signals)
 	in("also if the signal was announced and not sent", seen(runsFor("5:00:00", 590*time.Second), asks, told(7, endsAt(590*time.Second)+sends)), signals)
 	in("once", seen(runsFor("5:00:00", 300*time.Second), asks, told(7, endsAt(300*time.Second)+warnedThen)))
@@ -60,7 +59,6 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	lost.Requeues[7] = false
 	in("not a job that Slurm would not requeue", lost)
 	in("nor one that is done in time", seen(runsFor("1:01:00", 65*time.Second), asks, told(7, "")))
-	in("nor a job after its lease's end", seen(runsFor("5:00:00", -time.Second), asks, told(7, endsAt(-time.Second)+warnedThen)))
 	once := seen(runsFor("5:00:00", time.Minute), asks)
 	once.Reservations = nil
 	in("nor by an end that only one look has seen", once, "reserve alpha-a3-0 from 2026-11-21T12:01:00Z for 10 min", "reserve alpha-a3-1 from 2026-11-21T13:01:00Z for 10 min")
@@ -74,7 +72,6 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	situations(t, with(t, "lease_end_warning: 600"))("a job is only warned where it is not to be requeued",
 		seen(runsFor("5:00:00", time.Minute), asks, told(7, endsAt(time.Minute)+warnedThen)))
 	situations(t, with(t, "on_lease_end: requeue"))("and only requeued where it is not to be warned", seen(runsFor("5:00:00", time.Minute), asks), requeuesAt(time.Minute), requeued)
-	situations(t, alphaConfig(t))("by default neither is done", seen(runsFor("5:00:00", time.Minute), asks))
 }
 
 // A list lacks a machine of a job that has been signalled, perhaps the one that ends first.
@@ -102,9 +99,7 @@ func TestSignalIsNotRepeatedAfterADoubtfulLoss(t *testing.T) {
 // U3: the signal kills a script that does not catch it.
 func TestOnlyAJobThatAskedForTheSignalIsSignalled(t *testing.T) {
 	in := situations(t, with(t, "on_lease_end: requeue, lease_end_warning: 600"))
-	in("not a script without --signal", seen(runsFor("5:00:00", 300*time.Second)))
 	in("nor one that asked, in the last minute: it is requeued", seen(runsFor("5:00:00", 50*time.Second), reached(scene.BySignal)), requeuesAt(50*time.Second), "requeue job 7")
-	in("which is requeued as before", seen(runsFor("5:00:00", 120*time.Second)), requeuesAt(120*time.Second), "requeue job 7")
 	in("a salloc reads it on its terminal", seen(runsFor("5:00:00", 300*time.Second), reached(scene.ByTerminal)), "notify the terminal of job 7")
 	kept := seen(runsFor("5:00:00", 300*time.Second), told(7, ""))
 	kept.Requeues[7] = false
@@ -123,4 +118,13 @@ func TestHeterogeneousJobIsRequeuedOnceAtItsFirstLeaseEnd(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []uint32{8}, requeued)
+}
+
+// A machine stays where it is when its nodeset moves to another region.
+func TestJobEndsInTimeWhereItsMachineIsInAnotherUnreadRegion(t *testing.T) {
+	s := seen(runsFor("UNLIMITED", 2*time.Minute), unseen("europe-west4"))
+	s.Groups[0].Region, s.Instances[0].Region, s.Instances[1].Region = "europe-west4", "europe-west4", "europe-west4"
+	s.LastKnown = map[string]scene.LastKnown{"europe-west4": {Groups: s.Groups, Instances: s.Instances}}
+	s.Groups, s.Instances, s.Ends = nil, nil, map[string]time.Time{"alpha-a3-0": noon.Add(2 * time.Minute)}
+	assert.Contains(t, actions(Compute(scene.Of(with(t, "on_lease_end: requeue"), s))), "requeue job 7")
 }

@@ -66,17 +66,6 @@ func TestOnlyJobsThatLackOnlyNodesWaitInLine(t *testing.T) {
 	assert.Equal(t, []string{"7:", "10:"}, w.ahead(7, 10), "requests of an unread region are unknown")
 }
 
-// Kueue's visibility API answers for each of thousands of workloads, too.
-func TestLineCovers5000JobsInSeveralPlaces(t *testing.T) {
-	w := newSeveralPlaces("")
-	for i := range uint32(5000) {
-		w.submit(100+i, "us,eu,od")
-	}
-	line := plan.Line(w.Scene(), plan.Plan{})
-	assert.Equal(t, plan.Ahead{NodeSet: "us", Region: scenetest.US, Machine: "a3-highgpu-8g", Nodes: 10000, Jobs: 5000}, line[7][0])
-	assert.Len(t, line, 5001)
-}
-
 func TestNodesInOneRequestShareAPosition(t *testing.T) {
 	at := func(job uint32, nodes ...string) demand.Wait {
 		return demand.Wait{Job: job, NodeSet: "us", Region: scenetest.US, Group: "g", Nodes: nodes, Stage: demand.Queued, Request: "a1", Requested: noon}

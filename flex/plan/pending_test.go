@@ -40,22 +40,23 @@ var digest = regexp.MustCompile(`(\.door-[0-9_.]+-[0-9]+)-[0-9a-f]{8}`)
 // withoutDigests removes the jobs' digests from names of doors.
 func withoutDigests(text string) string { return digest.ReplaceAllString(text, "$1") }
 
-func newWaitingPending() waitingPending { return waitingPendingIn("node_count_dynamic_max: 4") }
+func newWaitingPending() waitingPending { return waitingPendingIn(4) }
 
-// waitingPendingIn returns that cluster with a nodeset of another size.
-func waitingPendingIn(size string) waitingPending {
+// waitingPendingIn returns that cluster with more nodes.
+func waitingPendingIn(size int) waitingPending {
 	w := waitingPending{scenetest.New(scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\nslurmflex: {waiting: pending}",
-		scenetest.FlexSet("a3", "us-central1-a", size, "max_run_duration: 14400")))}
+		scenetest.FlexSet("a3", "us-central1-a", fmt.Sprint("node_count_dynamic_max: ", size), "max_run_duration: 14400")))}
+	nodes := fmt.Sprintf("alpha-a3-[0-%d]", size-1)
 	w.Snap.Promises, w.Snap.SuspendTime = true, 5*time.Minute
 	w.Snap.Templates[w.Config.FlexSetOf("alpha-a3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
-	w.Nodes("alpha-a3-[0-3]", scenetest.PoweredDown)
-	w.Snap.Partitions = []slurm.Partition{{Name: "train", Exclusive: true, Up: true, Begins: true, Nodes: scenetest.Names("alpha-a3-[0-3]")}}
+	w.Nodes(nodes, scenetest.PoweredDown)
+	w.Snap.Partitions = []slurm.Partition{{Name: "train", Exclusive: true, Up: true, Begins: true, Nodes: scenetest.Names(nodes)}}
 	w.Snap.Jobs = []slurm.Job{{
 		ID: 7, ArrayID: 7, State: slurm.JobPending, Priority: 10, NodeCount: 2, Partition: "train", User: "ann", Reason: "Reservation", Reservation: doorName,
 		Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
 	}}
 	w.Snap.Requeues[7] = true
-	w.reserve(coverName, -10*time.Minute, "alpha-a3-[0-3]", "PURGE_COMP=00:16:00")
+	w.reserve(coverName, -10*time.Minute, nodes, "PURGE_COMP=00:16:00")
 	w.reserve(doorName, 14*time.Minute+30*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
 	return w
 }
@@ -165,12 +166,8 @@ func TestDoorFollowsAJobThatWaitsPending(t *testing.T) {
 		given func(w waitingPending)
 		want  string
 	}{
-		"machines to come":        {func(waitingPending) {}, ""},
 		"moved minutes ago":       {func(w waitingPending) { w.door().Start = noon.Add(12*time.Minute + 31*time.Second) }, ""},
 		"to be moved":             {func(w waitingPending) { w.door().Start = noon.Add(12*time.Minute + 30*time.Second) }, "change reservation DOOR from 2026-11-21T12:15:00Z"},
-		"not named":               {func(w waitingPending) { w.job().Reservation = "" }, "have job 7 use reservation DOOR"},
-		"one machine up":          {func(w waitingPending) { w.up("alpha-a3-0") }, ""},
-		"all machines up":         {func(w waitingPending) { w.up("alpha-a3-[0-1]") }, "change reservation DOOR from 2026-11-21T12:00:00Z"},
 		"the job is to start":     {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-39 * time.Second) }, ""},
 		"the job does not start":  {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) }, "delete reservation DOOR"},
 		"started while no daemon": {func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }, ""},
@@ -204,6 +201,9 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 		frees   bool              // the machines that are up are deleted
 		except  map[string]string // exceptions by state
 	}{
+		"nothing": {func(waitingPending) {}, nothing, false, map[string]string{
+			"its job does not use it yet": "have job 7 use reservation DOOR", "all machines have": "change reservation DOOR from 2026-11-21T12:00:00Z", "its job is late": gone,
+		}},
 		"the job runs": {func(w waitingPending) {
 			w.up("alpha-a3-[0-1]")
 			w.Nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN")

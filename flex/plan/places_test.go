@@ -68,6 +68,12 @@ func (w severalPlaces) waits(ago time.Duration) (us, eu string) {
 	return us, eu
 }
 
+// waitsInUS makes only the first of these doors.
+func (w severalPlaces) waitsInUS() {
+	w.waits(time.Minute)
+	w.Snap.Reservations = w.Snap.Reservations[:2]
+}
+
 // made creates machines for job 7 and sets the state of their nodes.
 func (w severalPlaces) made(set, state string) {
 	w.Nodes("alpha-"+set+"-[0-1]", state)
@@ -94,85 +100,62 @@ func (w severalPlaces) reservations(names ...string) string {
 }
 
 func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
-	const us, eu = "reserve alpha-us-[0-1] from 2026-11-21T12:15:00Z", "reserve alpha-eu-[0-1] from 2026-11-21T12:15:00Z"
-	const od = "reserve alpha-od-[0-1] from 2026-11-21T12:15:00Z"
-	first := newDoor("7")
+	const us, eu, od = "reserve alpha-us-[0-1]" + inAQuarter, "reserve alpha-eu-[0-1]" + inAQuarter, "reserve alpha-od-[0-1]" + inAQuarter
+	const uses = "\nhave job 7 use reservation FIRST"
 	for name, test := range map[string]struct {
-		options string
-		given   func(w severalPlaces)
-		want    string
+		given func(w severalPlaces)
+		want  string
 	}{
-		"where Slurm has planned it first": {"", func(severalPlaces) {}, us + "\nhave job 7 use reservation FIRST"},
-		"then in the next one": {"", func(w severalPlaces) {
-			w.waits(time.Minute)
-			w.Snap.Reservations = w.Snap.Reservations[:2]
-		}, eu},
-		"dearer ones are the only ones": {"", func(w severalPlaces) { w.Snap.Jobs[0].Partition = "od" }, od + "\nhave job 7 use reservation FIRST"},
-		"at most max_partitions": {", max_partitions: 1", func(w severalPlaces) {
-			w.waits(time.Minute)
-			w.Snap.Reservations = w.Snap.Reservations[:2]
-		}, ""},
-		"not before failover_after": {"", func(w severalPlaces) {
-			w.Config.FlexSetOf("alpha-us-0").Flex.FailoverAfter = time.Hour
-			w.waits(time.Minute)
-			w.Snap.Reservations = w.Snap.Reservations[:2]
-		}, ""},
-		"only where it is certain to fit": {"", func(w severalPlaces) {
-			w.waits(time.Minute)
-			w.Snap.Reservations, w.Snap.Jobs[0].Gres = w.Snap.Reservations[:2], "gres/gpu:h100:8"
-		}, ""},
-		"only if it names no alternatives": {"", func(w severalPlaces) {
-			w.waits(time.Minute)
-			w.Snap.Reservations, w.Snap.Jobs[0].Features = w.Snap.Reservations[:2], "rack1|rack2"
-		}, ""},
-		"only if it does not choose nodes by their switches": {"", func(w severalPlaces) {
-			w.waits(time.Minute)
-			w.Snap.Reservations, w.Snap.Allowances.Charges = w.Snap.Reservations[:2], map[uint32]slurm.Charge{7: {ByPosition: true}}
-		}, ""},
-		"only if it requests GPUs per node": {"", func(w severalPlaces) {
-			w.waits(time.Minute)
-			w.Snap.Reservations, w.Snap.Allowances.Charges = w.Snap.Reservations[:2], map[uint32]slurm.Charge{7: {ByHardware: true}}
-		}, ""},
-		"not while it could not be read how it chooses": {"", func(w severalPlaces) {
-			w.waits(time.Minute)
-			w.Snap.Reservations, w.Snap.AllowancesErr = w.Snap.Reservations[:2], errors.New("squeue")
-		}, ""},
-		"in the next one at once if the nodes of the first are out of service": {"", func(w severalPlaces) {
+		"where Slurm has planned it first": {func(severalPlaces) {}, us + uses},
+		"then in the next one":             {severalPlaces.waitsInUS, eu},
+		"dearer ones are the only ones":    {func(w severalPlaces) { w.Snap.Jobs[0].Partition = "od" }, od + uses},
+		"in the next one at once if the nodes of the first are out of service": {func(w severalPlaces) {
 			w.Config.FlexSetOf("alpha-us-0").Flex.FailoverAfter = time.Hour
 			w.Nodes("alpha-us-[0-1]", "DOWN+CLOUD+POWERED_DOWN")
-		}, eu + "\nhave job 7 use reservation FIRST"},
-		"not where its partition is closed": {"", func(w severalPlaces) {
-			w.waits(time.Minute)
-			w.Snap.Reservations, w.Snap.Partitions[1].Begins = w.Snap.Reservations[:2], false
-		}, ""},
-		"not where only some users may run": {"", func(w severalPlaces) {
-			w.waits(time.Minute)
-			w.Snap.Reservations, w.Snap.Partitions[1].Restricts = w.Snap.Reservations[:2], "AllowGroups"
-		}, ""},
-		"after all first places": {"", func(w severalPlaces) {
-			w.submit(6, "eu,us")
-		}, us + "\nhave job 7 use reservation FIRST\n" + eu + "\nhave job 6 use reservation SIX"},
-		"where its partitions start queued jobs only": {"", func(w severalPlaces) {
-			w.Snap.Partitions[0].Up, w.Snap.Partitions[1].Up = false, false
-		}, us + "\nhave job 7 use reservation FIRST"},
-		"in a dearer one after on_demand_after":            {"", func(w severalPlaces) { w.waits(30 * time.Minute) }, od},
-		"and stays out of it before":                       {"", func(w severalPlaces) { w.waits(29 * time.Minute) }, ""},
-		"in a dearer one after as long without free nodes": {"", func(w severalPlaces) { w.crowded(30 * time.Minute) }, od + "\nhave job 7 use reservation FIRST"},
-		"and not before":                                   {"", func(w severalPlaces) { w.crowded(29 * time.Minute) }, ""},
-		"nor because it is the first of its list": {"", func(w severalPlaces) {
+		}, eu + uses},
+		"after all first places":                           {func(w severalPlaces) { w.submit(6, "eu,us") }, us + uses + "\n" + eu + "\nhave job 6 use reservation SIX"},
+		"in a dearer one after on_demand_after":            {func(w severalPlaces) { w.waits(30 * time.Minute) }, od},
+		"and stays out of it before":                       {func(w severalPlaces) { w.waits(29 * time.Minute) }, ""},
+		"in a dearer one after as long without free nodes": {func(w severalPlaces) { w.crowded(30 * time.Minute) }, od + uses},
+		"and not before":                                   {func(w severalPlaces) { w.crowded(29 * time.Minute) }, ""},
+		"nor because it is the first of its list": {func(w severalPlaces) {
 			w.crowded(29 * time.Minute)
 			w.Snap.Jobs[0].Partition = "od,us,eu"
 			w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-29 * time.Minute)}
 		}, ""},
-		"its machines come in one": {"", func(w severalPlaces) {
+		"its machines come in one": {func(w severalPlaces) {
 			w.waits(30 * time.Minute)
 			w.made("us", "IDLE+CLOUD+POWERED_DOWN")
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newSeveralPlaces(test.options)
+			w := newSeveralPlaces("")
 			test.given(w)
-			assert.Equal(t, test.want, w.reservations(first, "FIRST", newDoor("6"), "SIX"))
+			assert.Equal(t, test.want, w.reservations(newDoor("7"), "FIRST", newDoor("6"), "SIX"))
+		})
+	}
+}
+
+// inAQuarter is when a new door begins.
+const inAQuarter = " from 2026-11-21T12:15:00Z"
+
+func TestPendingJobWaitsInNoFurtherPartition(t *testing.T) {
+	for name, given := range map[string]func(w severalPlaces){
+		"than max_partitions":                   func(w severalPlaces) { w.Config.Options.MaxPartitions = 1 },
+		"before failover_after":                 func(w severalPlaces) { w.Config.FlexSetOf("alpha-us-0").Flex.FailoverAfter = time.Hour },
+		"where it is not certain to fit":        func(w severalPlaces) { w.Snap.Jobs[0].Gres = "gres/gpu:h100:8" },
+		"if it names alternatives":              func(w severalPlaces) { w.Snap.Jobs[0].Features = "rack1|rack2" },
+		"if it chooses nodes by their switches": func(w severalPlaces) { w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: {ByPosition: true}} },
+		"if it requests GPUs, but not per node": func(w severalPlaces) { w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: {ByHardware: true}} },
+		"while it is not known how it chooses":  func(w severalPlaces) { w.Snap.AllowancesErr = errors.New("squeue") },
+		"that is closed":                        func(w severalPlaces) { w.Snap.Partitions[1].Begins = false },
+		"that is for some users only":           func(w severalPlaces) { w.Snap.Partitions[1].Restricts = "AllowGroups" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSeveralPlaces("")
+			w.waitsInUS()
+			given(w)
+			assert.Empty(t, w.reservations())
 		})
 	}
 }
@@ -182,7 +165,6 @@ func TestPendingJobUsesItsMostAdvancedDoor(t *testing.T) {
 		given func(w severalPlaces, eu string)
 		want  string
 	}{
-		"no machines": {func(severalPlaces, string) {}, ""},
 		"machines in its second place exist": {func(w severalPlaces, _ string) {
 			w.made("eu", "IDLE+CLOUD+POWERED_DOWN")
 		}, "have job 7 use reservation EU"},
@@ -223,9 +205,6 @@ func TestDoorEndsIfItsPartitionStartsNoJobs(t *testing.T) {
 		want  string
 	}{
 		"without machines": {func(severalPlaces) {}, "delete reservation US"},
-		"with machines": {func(w severalPlaces) {
-			w.made("us", "IDLE+CLOUD+RESERVED")
-		}, "delete reservation US"},
 		"not if it has opened": {func(w severalPlaces) {
 			w.made("us", "IDLE+CLOUD+RESERVED")
 			w.Snap.Reservations[1].Start = noon.Add(-time.Second)

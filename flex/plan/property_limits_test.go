@@ -158,6 +158,14 @@ func keepsToLimits(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
+func (s *sight) job(id uint32) slurm.Job {
+	at := slices.IndexFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
+	if at < 0 {
+		return slurm.Job{}
+	}
+	return s.snap.Jobs[at]
+}
+
 // keepsToMaxActiveRequests: no request exceeds the limit of its region.
 func keepsToMaxActiveRequests(s *sight, p plan.Plan) (wrong []string) {
 	active := map[string]int{}

@@ -81,19 +81,11 @@ var rules = map[string]rule{
 	"deletes only what is finished":        deletesOnlyWhatIsFinished,
 	"gives names that Compute takes":       givesFitNames,
 	"says why":                             saysWhy,
-	"shares requests among equals":         sharesAmongEquals,
-	"overtakes nobody":                     overtakesNobody,
-	"keeps to the limit of a user":         keepsToMaxActivePerUser,
-	"frees places for the important":       freesPlacesForTheImportant,
-	"frees only what was held long":        freesOnlyWhatWasHeldLong,
 	"leaves nothing in silence":            leavesNothingInSilence,
 	"leaves nothing paid in silence":       leavesNothingPaidInSilence,
 	"ends a lease's jobs in time":          endsJobsInTime,
 	"comments first, then acts":            commentsFirst,
 	"sets down only what is lost":          setsDownOnlyWhatIsLost,
-	"spares what a job keeps after a loss": sparesKeptMachines,
-	"ends only what was asked for":         endsOnlyWhatWasAsked,
-	"reserves no longer than needed":       reservesNoLongerThanNeeded,
 }
 
 // broken returns all rules that a plan breaks, and how.
@@ -463,41 +455,6 @@ func (s *sight) haveNodes(names []string) bool {
 		_, shown := s.nodes[name]
 		return !known || set.Flex == nil || !shown
 	})
-}
-
-// reservesNoLongerThanNeeded: each reservation of ours ends soon after its purpose does, or Slurm
-// deletes it when no job uses it any more.
-func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
-	grace := max(10*time.Minute, 2*s.cfg.Options.Interval+time.Minute)
-	last := func(name string) (at time.Time, ends bool) {
-		h := memo.ParseHold(cluster, name)
-		if at, ends = h.At, h.Kind == memo.LeaseHold; at.Before(s.snap.Now) {
-			at = s.snap.Now
-		}
-		return at.Add(grace), ends
-	}
-	changed := map[string]bool{}
-	for _, a := range p.Actions {
-		switch a := a.(type) {
-		case action.CreateReservation:
-			if at, ends := last(a.Name); a.Lasts <= 0 && a.Purge <= 0 || ends && a.Start.Add(a.Lasts).After(at) || !ends && a.Lasts > 31*time.Minute && memo.ParseHold(cluster, a.Name).Over != memo.ColdCover {
-				wrong = append(wrong, a.String())
-			}
-		case action.SetReservation:
-			if at, ends := last(a.Name); ends && a.End.After(at) {
-				wrong = append(wrong, a.String())
-			}
-			changed[a.Name] = !a.End.IsZero()
-		case action.DeleteReservation:
-			changed[a.Name] = true
-		}
-	}
-	for _, r := range s.snap.Reservations {
-		if at, ends := last(r.Name); ends && r.End.After(at) && !changed[r.Name] {
-			wrong = append(wrong, fmt.Sprintf("%s lasts until %s", r.Name, r.End))
-		}
-	}
-	return wrong
 }
 
 // ourReservation reports whether a reservation is ours: for the end of a lease, or of another kind.

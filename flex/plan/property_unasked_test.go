@@ -68,6 +68,9 @@ func TestEachPendingJobIsServedOrHasAReason(t *testing.T) {
 		snap := w.snapshot()
 		scenetest.PlanJobs(cluster, &snap)
 		p := plan.Compute(scene.Of(w.cfg, snap))
+		if wrong := broken(sightOf(w.cfg, snap), p); len(wrong) > 0 {
+			t.Fatal(strings.Join(wrong, "\n"))
+		}
 		for _, j := range jobs {
 			if !covered[j.Partition] {
 				continue // Slurm allocates its nodes

@@ -390,6 +390,25 @@ func (w *world) drawMemory(t *rapid.T) {
 	w.drawPolicies(t)
 }
 
+// drawAsked draws counts by earlier passes for some jobs, and wait limits set by their owners.
+func (w *world) drawAsked(t *rapid.T) {
+	w.Asked = map[string]scene.Asked{}
+	for _, j := range inOrder(w.jobs) {
+		for _, set := range w.flexSets() {
+			if rapid.Bool().Draw(t, "asked before") {
+				w.Asked[memo.JobGroup(cluster, set.Name, j.ID, 0)] = scene.Asked{
+					Job: j.ID, For: pick(t, "for", 10*time.Minute, 2*time.Hour), At: drawAge(t), Runs: rapid.Bool().Draw(t, "runs"),
+				}
+			}
+		}
+	}
+	for _, j := range inOrder(w.jobs) {
+		if rarely(t, "its owner limits the wait") {
+			w.Limits[j.ID] = scene.JobLimits{Wait: pick(t, "wait", 5*time.Minute, time.Hour)}
+		}
+	}
+}
+
 // drawUsers draws the users who submitted the jobs. The tasks of an array, and the components of a
 // heterogeneous job, have the same user.
 func (w *world) drawUsers(t *rapid.T) {

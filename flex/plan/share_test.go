@@ -112,9 +112,3 @@ func TestSharedRequestIsReplacedForAllItsTasks(t *testing.T) {
 		assert.Equal(t, w.Nodes[0] != "alpha-a3-2", w.Request == "", "%v", w)
 	}
 }
-
-// U1: the failure of a shared request is recorded under its first node.
-func TestFailedSharedRequestIsReported(t *testing.T) {
-	p := Compute(scene.Of(alphaConfig(t), seen(tasks(0, 0), arrayGroup(), refused(demand.Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseRate, time.Second, 8))))
-	assert.Contains(t, p.Problems[0].Text, "alpha-a3-arr-5: refused for now (rate limit) since ")
-}

@@ -99,11 +99,6 @@ func TestSingleJobOvertakesNoOtherUsersJob(t *testing.T) {
 	assert.Equal(t, []string{asks("ann", "alpha-a3-[0-1,4]", "a1", 3)}, singlesIn(t, 1, first, userGroup("ann"), last))
 }
 
-func TestOwnerReadsHowManyJobsShareTheRequest(t *testing.T) {
-	p := Compute(scene.Of(with(t, "share_requests: 10"), seen(singles("ann", 0, 3), userGroup("ann", accepted("alpha-a3-[0-3]")), asked(5*time.Minute))))
-	assert.Equal(t, "flex-start: waiting since 2026-11-21T11:55:00Z for 1 × a3-machine for 00:15:00, requested with 3 others", tells(p)[200])
-}
-
 func TestSharedGroupOfAUserIsDeletedWhenEmpty(t *testing.T) {
 	given := []part{userGroup("ann", failed("a1", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour)), created(3 * time.Hour), nodes("alpha-a3-0", poweredDown)}
 	assert.Equal(t, []string{"delete group " + groupOfUser("ann")}, actions(Compute(scene.Of(alphaConfig(t), seen(given...)))))

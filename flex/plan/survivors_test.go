@@ -9,7 +9,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -54,23 +53,6 @@ func TestJobKeepsMachinesOnlyIfItCanStartOnThemAgain(t *testing.T) {
 			test.given(w)
 			assert.Equal(t, test.want, w.inSlurm())
 		})
-	}
-}
-
-func TestOwnerReadsThatTheOtherMachinesAreReleased(t *testing.T) {
-	for limit, short := range map[time.Duration]bool{time.Hour: false, 4 * time.Hour: true} {
-		w := newWaitingPending()
-		w.salvaging()
-		w.lose()
-		w.job().Limit.Duration = limit
-		var told string
-		for _, a := range plan.Compute(w.Scene()).Actions {
-			if c, is := a.(action.CommentJob); is {
-				told = c.Text
-			}
-		}
-		assert.Contains(t, told, "machine lost: the machine of alpha-a3-2 is gone")
-		assert.Equal(t, short, memo.HasKeptNone(told), told)
 	}
 }
 

@@ -42,11 +42,6 @@ func TestEveryJobOnASharedNodeReadsWhatItWaitsFor(t *testing.T) {
 			8: "flex-start: waiting since 2026-11-21T11:55:00Z for 1 × a3-machine for 00:40:00",
 		}, tells(Compute(scene.Of(alphaConfig(t), given(in, asked(20*time.Minute))))))
 	})
-	t.Run("an obstacle", func(t *testing.T) {
-		const text = "flex-start: attempt 1 failed: a quota of the project is used up; retrying at 2026-11-21T12:00:59Z"
-		assert.Equal(t, map[uint32]string{7: text, 8: text},
-			tells(Compute(scene.Of(alphaConfig(t), given(refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 1))))))
-	})
 	t.Run("so many in one pass, first those that know nothing", func(t *testing.T) {
 		s := seen(nodes("alpha-a3-0", mixed), refused("alpha-a3-job-1", mig.CauseQuota, time.Second, 1))
 		s.Told = map[uint32]string{}

@@ -158,8 +158,6 @@ func TestActiveRequestsAreLimitedPerUser(t *testing.T) {
 	assert.Empty(t, made(waiting, ann(3)))
 	assert.Equal(t, "flex-start: waiting for its turn: its user has 2 of at most 2 active requests in us-central1", tells(Compute(scene.Of(cfg, seen(waiting, ann(3)))))[3])
 	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("bob")))
-	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("")), "the limit does not apply to an unnamed user")
-	assert.Len(t, made(ann(3), ann(4), ann(5)), 4, "also within one pass")
 	assert.Len(t, made(waiting, nodes("alpha-one-[0-1]", risingIdle)), 4, "static nodes belong to no user")
 	elsewhere := and(nodes("alpha-one-3", poweringUp), job(3, "train", "15:00", configured, "alpha-one-3"), of("ann"))
 	assert.Len(t, made(waiting, elsewhere), 2, "nor does another region count")

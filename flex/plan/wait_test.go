@@ -24,15 +24,6 @@ func TestBootingNodeIsNotPoweredUpAgainWithWaitingNodes(t *testing.T) {
 	}, planned(t, s), "slurmctld would refuse its slurmd")
 }
 
-// B17
-func TestRequestThatCannotBeMadeNowHasAReason(t *testing.T) {
-	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
-		refused("alpha-a3-job-7", mig.CauseRate, time.Second, 0))))
-
-	assert.Contains(t, actions(p), `set AdminComment of job 7: "flex-start: refused for now (rate limit) since 2026-11-21T11:59:59Z, retrying"`)
-	assert.Contains(t, actions(p), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00", "at once")
-}
-
 func TestRefreshAfterReplacesOneRequestPerPass(t *testing.T) {
 	cancels := func(state mig.RequestState, ago time.Duration, more ...part) []string {
 		return cancelled(Compute(scene.Of(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-a3-1"),
@@ -172,12 +163,6 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), counting(2),
 			machinesOf(7, "alpha-a3-[0-1]"),
 		},
-		"a job that waits": {
-			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), started(7, time.Minute),
-			groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)),
-			commented("alpha-a3-0", "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:59:30Z, armed 2026-11-21T11:59:30Z"),
-			told(7, "flex-start: waiting since 2026-11-21T11:59:00Z for 1 × a3-machine for 01:00:00"),
-		},
 		"a job with some machines created": {
 			nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
 			groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
@@ -189,8 +174,6 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 			nodeGroup(0), leased("alpha-one-0", "alpha-one-node-0", time.Hour, time.Hour),
 			vms("alpha-one-1", "alpha-one-node-1", "STOPPING"), nodeGroup(1),
 		},
-		"a machine without a known node": {groupOf(7), machinesOf(7, "alpha-a3-3000")},
-		"a group that another has made":  {groupOf(7), created(time.Second)},
 		"a machine that lists do not show yet": {
 			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), started(7, time.Minute),
 			brought("alpha-a3-0", time.Minute), counting(1), saying("", "alpha-a3-0"),

@@ -73,8 +73,8 @@ func TestFailedBootsOfOneJobCountOnce(t *testing.T) {
 		}
 		return seen(parts...)
 	}
-	assert.Empty(t, Compute(scene.Of(with(t, "boot_timeout: 600"), given(4))).Blocks)
-	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}}, Compute(scene.Of(with(t, "boot_timeout: 600"), given(5))).Blocks)
+	assert.Empty(t, planOf(with(t, "boot_timeout: 600"), given(4)).Blocks)
+	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}}, planOf(with(t, "boot_timeout: 600"), given(5)).Blocks)
 }
 
 func TestFailedBootIsRecorded(t *testing.T) {
@@ -99,7 +99,7 @@ func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T
 		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
 	s.Requeues[7] = false
 	cfg := with(t, "boot_timeout: 600")
-	p := Compute(scene.Of(cfg, s))
+	p := planOf(cfg, s)
 	const record = "slurmflex: 1 boots failed, the last of an instance made 2026-11-21T11:50:00Z"
 	assert.Equal(t, []string{
 		`set nodes alpha-a3-0 extra "` + record + `"`,
@@ -112,17 +112,17 @@ func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T
 		s.Instances[i].Created = s.Instances[i].Created.Add(200 * time.Millisecond).Local()
 	}
 	s.Now = s.Now.Add(time.Second)
-	assert.NotContains(t, fmt.Sprint(actions(Compute(scene.Of(cfg, s)))), "extra", "each machine is counted once")
+	assert.NotContains(t, fmt.Sprint(actions(planOf(cfg, s))), "extra", "each machine is counted once")
 	s.Requeues = nil
-	assert.NotContains(t, fmt.Sprint(actions(Compute(scene.Of(cfg, s)))), "delete", "Slurm may requeue the job")
+	assert.NotContains(t, fmt.Sprint(actions(planOf(cfg, s))), "delete", "Slurm may requeue the job")
 }
 
 // With --requeue=expedite, Slurm restarts a job on the node whose machine did not boot.
 func TestMachineOlderThanItsOwnJobsAllocationIsReplaced(t *testing.T) {
 	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-7"
 	in := func(made, start time.Duration, state slurm.JobState, more ...part) []string {
-		return actions(Compute(scene.Of(with(t, "boot_timeout: 600"), seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", state, "alpha-a3-0"),
-			leasedTo(7, "alpha-a3-0", made, 50*time.Minute), started(7, start), and(more...)))))
+		return actions(planOf(with(t, "boot_timeout: 600"), seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", state, "alpha-a3-0"),
+			leasedTo(7, "alpha-a3-0", made, 50*time.Minute), started(7, start), and(more...))))
 	}
 	assert.Contains(t, in(11*time.Minute, time.Minute, configured), makesRoom, "it can never register")
 	assert.NotContains(t, in(11*time.Minute, 61*time.Second, configured), makesRoom, "it may have booted for this allocation")
@@ -150,16 +150,16 @@ func TestJobIsReturnedIfItsOtherNodeEndsTooSoon(t *testing.T) {
 	}
 	cfg := with(t, "gang_timeout: 0")
 	assert.Equal(t, []string{"return alpha-a3-1 to Slurm and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +
-		"2026-11-21T12:50:00Z, before the job could finish"}, actions(Compute(scene.Of(cfg, given(6, 50*time.Minute)))))
-	assert.Empty(t, actions(Compute(scene.Of(cfg, given(6, 55*time.Minute)))), "a boot may take as much")
-	assert.Empty(t, actions(Compute(scene.Of(cfg, given(7, 50*time.Minute)))), "gang_timeout applies to machines created for the job itself")
-	assert.Empty(t, actions(Compute(scene.Of(cfg, given(6, 50*time.Minute, func(s *setting) { s.Jobs[0].State = slurm.JobRunning })))))
+		"2026-11-21T12:50:00Z, before the job could finish"}, actions(planOf(cfg, given(6, 50*time.Minute))))
+	assert.Empty(t, actions(planOf(cfg, given(6, 55*time.Minute))), "a boot may take as much")
+	assert.Empty(t, actions(planOf(cfg, given(7, 50*time.Minute))), "gang_timeout applies to machines created for the job itself")
+	assert.Empty(t, actions(planOf(cfg, given(6, 50*time.Minute, func(s *setting) { s.Jobs[0].State = slurm.JobRunning }))))
 }
 
 // C9: a blocked nodeset is reported as a problem even if no job waits for it.
 func TestBlockedNodesetIsReportedWithoutAJob(t *testing.T) {
-	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-[0-2]", poweredDown),
-		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339)))))
+	p := planOf(alphaConfig(t), seen(nodes("alpha-a3-[0-2]", poweredDown),
+		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339))))
 
 	assert.Len(t, p.Blocks, 1)
 	assert.Equal(t, []string{"nodeset a3 is blocked because 5 machines in a row failed to boot; to unblock it: slurmflex unblock a3"}, p.Problems.Texts())

@@ -32,7 +32,7 @@ func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 }
 
 func TestBulkInsertNamesAllThatComputeNeeds(t *testing.T) {
-	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"))))
+	p := planOf(alphaConfig(t), seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0")))
 	require.Len(t, p.Actions, 1)
 	spec := p.Actions[0].(action.BulkInsert).Spec
 	assert.Equal(t, "bulk-machine", spec.Template.MachineType)
@@ -43,7 +43,7 @@ func TestBulkInsertNamesAllThatComputeNeeds(t *testing.T) {
 func TestProcessesDeriveTheSameOccasionForAnInsert(t *testing.T) {
 	spec := func(start time.Duration, more ...part) mig.BulkSpec {
 		s := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-[0-1]"), started(7, start), and(more...))
-		plan := Compute(scene.Of(with(t, ""), s))
+		plan := planOf(with(t, ""), s)
 		require.Len(t, plan.Actions, 1)
 		return plan.Actions[0].(action.BulkInsert).Spec
 	}

@@ -51,7 +51,7 @@ func TestOrphanedInstanceIsDeleted(t *testing.T) {
 	in("not when nothing may be deleted unasked", orphaned(time.Hour))
 	in("counts by itself, and holds up nothing that Slurm asks for", seen(nodes("alpha-a3-[0-2]", poweringDown),
 		groupOf(7), machinesOf(7, "alpha-a3-[0-2]")), "delete instances alpha-a3-[0-2] of alpha-a3-job-7")
-	assert.Contains(t, Compute(scene.Of(deleting(t, 2), orphaned(time.Hour))).Problems.Texts(),
+	assert.Contains(t, planOf(deleting(t, 2), orphaned(time.Hour)).Problems.Texts(),
 		"more instances must be deleted than max_deletions_per_pass allows; if slurmctld lost its state, restore its StateSaveLocation, otherwise wait: the configuration knows no node of that name")
 }
 
@@ -114,7 +114,7 @@ func TestMachinesOfPoweredDownNodesAreDeleted(t *testing.T) {
 		"or only the machines before these":                      {given(poweredDown, func(n *slurm.Node) { n.BootTime = noon.Add(-made - time.Second) }), one},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := Compute(scene.Of(deleting(t, 1), c.given))
+			p := planOf(deleting(t, 1), c.given)
 			assert.Equal(t, c.want, actions(p))
 			assert.Equal(t, len(c.want[0]) == len(one[0]), len(p.Problems.Texts()) > 0)
 		})
@@ -124,7 +124,7 @@ func TestMachinesOfPoweredDownNodesAreDeleted(t *testing.T) {
 // B14: a group was created by a process with a clock that was ahead.
 func TestGroupFromTheFutureIsDeleted(t *testing.T) {
 	given := func(in time.Duration) Plan {
-		return Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), groupOf(7), created(-in))))
+		return planOf(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), groupOf(7), created(-in)))
 	}
 	assert.Equal(t, []string{"delete group alpha-a3-job-7"}, actions(given(24*time.Hour)))
 	assert.Empty(t, actions(given(4*time.Minute)), "a clock may differ by as much")
@@ -147,9 +147,9 @@ func TestSecondMachineOfANodeIsReported(t *testing.T) {
 		machinesOf(7, "alpha-a3-0"), vms("alpha-a3-0", "", "RUNNING"), func(s *setting) { s.Instances[1].Zone = "us-central1-b" })
 	const named = "node alpha-a3-0 has a machine in each of the zones us-central1-a, us-central1-b; " +
 		"see which one Slurm uses (scontrol getaddrs alpha-a3-0) and delete the others"
-	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Problems.Texts(), named)
+	assert.Contains(t, planOf(alphaConfig(t), s).Problems.Texts(), named)
 	s.Instances[1].Status = "STOPPING"
-	assert.NotContains(t, Compute(scene.Of(alphaConfig(t), s)).Problems.Texts(), named)
+	assert.NotContains(t, planOf(alphaConfig(t), s).Problems.Texts(), named)
 }
 
 // An admin has abandoned the machine, or copied one with its metadata.
@@ -172,7 +172,7 @@ func TestMachineThatItsGroupDeniesIsReportedAndKept(t *testing.T) {
 		"not if its group was not asked": {seen(off, silent), []string{both}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := Compute(scene.Of(alphaConfig(t), test.given))
+			p := planOf(alphaConfig(t), test.given)
 			assert.Equal(t, test.want, actions(p))
 			assert.Equal(t, test.named, slices.Contains(p.Problems.Texts(), text), "%v", p.Problems.Texts())
 		})

@@ -56,7 +56,7 @@ func TestTimersPauseWhileNothingIsRequested(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := with(t, "provision_timeout: 3600, on_provision_timeout: cancel, boot_failures: 1")
 			cfg.Options.MaxActiveRequests = 1
-			p := Compute(scene.Of(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), obstacle)))
+			p := planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), obstacle))
 			assert.Empty(t, returned(p))
 			for _, w := range p.Waits {
 				assert.True(t, w.Job != 7 || w.Until.IsZero(), "%+v", w)
@@ -70,7 +70,7 @@ func TestRefreshKeepsRequestWithoutSuccessor(t *testing.T) {
 	given := func(most int, more ...part) []string {
 		cfg := with(t, "refresh_after: 7200, boot_failures: 1")
 		cfg.Options.MaxActiveRequests, cfg.Options.YieldAfter = most, 0
-		return cancelled(Compute(scene.Of(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), and(more...)))))
+		return cancelled(planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), and(more...))))
 	}
 	replaced := []string{"cancel request alpha-a3-job-7/a1"}
 	assert.Equal(t, replaced, given(1))
@@ -85,8 +85,8 @@ func TestRefreshKeepsRequestWithoutSuccessor(t *testing.T) {
 // G1: a static node that is powered down must be requested again.
 func TestStaticNodeKeepsMachineThatCouldNotBeReplaced(t *testing.T) {
 	renewed := func(more ...part) bool {
-		p := Compute(scene.Of(with(t, "renew_before: 3600, boot_failures: 1"), seen(nodes("alpha-one-0", "IDLE+CLOUD"), nodeGroup(0),
-			leased("alpha-one-0", "alpha-one-node-0", time.Hour, 30*time.Minute), and(more...))))
+		p := planOf(with(t, "renew_before: 3600, boot_failures: 1"), seen(nodes("alpha-one-0", "IDLE+CLOUD"), nodeGroup(0),
+			leased("alpha-one-0", "alpha-one-node-0", time.Hour, 30*time.Minute), and(more...)))
 
 		return slices.ContainsFunc(actions(p), func(a string) bool { return strings.Contains(a, "alpha-one-0 power_down") })
 	}
@@ -114,17 +114,11 @@ func TestFreePlacesLimitRenewals(t *testing.T) {
 	in("the next when that one's request has been served", seen(due("alpha-one-1"), nodes("alpha-one-0", poweringDown), unseen("us-central1"),
 		vms("alpha-one-0", "alpha-one-node-0", "STOPPING")))
 	in("or when that one is resumed", seen(due("alpha-one-1"), nodes("alpha-one-0", poweringDown)), "set nodes alpha-one-0 resume")
-	in("also after ResumeTimeout", seen(due("alpha-one-1"), because("alpha-one-0", tooLate, "ResumeTimeout reached")), "set nodes alpha-one-0 resume")
-	in("or when the reservation for its lease has ended", seen(due("alpha-one-1"), nodes("alpha-one-0", inMaintenance),
-		reserved("slurmflex-alpha-1795262400", "alpha-one-0", noon)), "delete reservation slurmflex-alpha-1795262400")
 	cfg.Options.MaxActiveRequests = 5
 	in("all where there are places", seen(due("alpha-one-[0-1]")), "set nodes alpha-one-[0-1] power_down")
 	cfg.Options.MaxActiveRequests = 1
 	for name, given := range map[string]part{
 		"drained":                because("alpha-one-0", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "burnt"),
-		"DOWN":                   because("alpha-one-0", tooLate, "burnt"),
-		"DOWN and was too late":  because("alpha-one-0", tooLate, "burnt : ResumeTimeout reached"),
-		"failing":                nodes("alpha-one-0", "IDLE+CLOUD+FAIL+POWERED_DOWN"),
 		"in another reservation": and(nodes("alpha-one-0", inMaintenance), reserved("theirs", "alpha-one-0", noon.Add(-time.Minute))),
 	} {
 		in("one that is "+name+" takes no place", seen(due("alpha-one-1"), given), "set nodes alpha-one-1 power_down")
@@ -136,9 +130,9 @@ func TestOwnersWaitLimitCountsFromTheAllocation(t *testing.T) {
 	given := func(then string, more ...part) []string {
 		cfg := with(t, "provision_timeout: 7200, boot_failures: 1, on_provision_timeout: "+then)
 		cfg.Options.MaxActiveRequests = 1
-		return returned(Compute(scene.Of(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), func(s *setting) {
+		return returned(planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), func(s *setting) {
 			s.Limits = map[uint32]scene.JobLimits{7: {Wait: time.Hour}}
-		}))))
+		})))
 	}
 	for _, name := range []string{"its turn", "a blocked nodeset"} {
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: no machines for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
@@ -154,8 +148,8 @@ func TestOwnersWaitLimitCountsFromTheAllocation(t *testing.T) {
 
 func TestEndOfWaitNamesCapacityOnlyIfCapacityLacked(t *testing.T) {
 	given := func(limit scene.JobLimits, parts ...part) []string {
-		return returned(Compute(scene.Of(with(t, "provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor(time.Hour),
-			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limit} }))))
+		return returned(planOf(with(t, "provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor(time.Hour),
+			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limit} })))
 	}
 	back := "return alpha-a3-0 to Slurm and requeue job 7: "
 	assert.Equal(t, []string{back + "no capacity for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: a quota of the project is used up"},
@@ -173,7 +167,7 @@ func TestTimerContinuesAcrossRequestsAndObstacles(t *testing.T) {
 	pass := func(at time.Duration, more ...part) scene.Asked {
 		s := seen(awaits(7, "alpha-a3-0"), started(7, 0), and(more...))
 		s.Now, s.Asked = noon.Add(at), known
-		known = Compute(scene.Of(cfg, s)).Asked
+		known = planOf(cfg, s).Asked
 		return known["alpha-a3-job-7"]
 	}
 	attempt := func(name string, state mig.RequestState, at time.Duration) part {
@@ -205,8 +199,8 @@ func TestJobDoesNotInheritTheClockOfTheJobBeforeIt(t *testing.T) {
 		}
 		return s
 	}
-	p := Compute(scene.Of(cfg, both(noon, true)))
+	p := planOf(cfg, both(noon, true))
 	next := both(noon.Add(90*time.Second), false) // job 7 was cancelled
 	next.Asked = p.Asked
-	assert.NotContains(t, strings.Join(actions(Compute(scene.Of(cfg, next))), "\n"), "cancel job 8", "it has waited for 11 minutes of 2 hours")
+	assert.NotContains(t, strings.Join(actions(planOf(cfg, next)), "\n"), "cancel job 8", "it has waited for 11 minutes of 2 hours")
 }

@@ -51,8 +51,8 @@ func TestJobReleasesAWarmMachineAfterGangTimeout(t *testing.T) {
 			job(8, "train", "30:00", configured, "alpha-fix-[0-1]"), started(8, ago),
 			group("alpha-fix-job-8", forJob("fix", 8), request("a1", mig.Accepted, "alpha-fix-1", time.Hour)))
 	}
-	assert.Empty(t, actions(Compute(scene.Of(keeping(t), given(9*time.Minute)))))
-	assert.Subset(t, actions(Compute(scene.Of(keeping(t), given(15*time.Minute)))), []string{
+	assert.Empty(t, actions(planOf(keeping(t), given(9*time.Minute))))
+	assert.Subset(t, actions(planOf(keeping(t), given(15*time.Minute))), []string{
 		"return alpha-fix-1 to Slurm and requeue job 8: 1 node arrived at 11:45:00 but 1 other did not within gang_timeout 00:10:00",
 		"set nodes alpha-fix-0 power_down",
 	})

@@ -24,10 +24,10 @@ func TestWaitOutlastsAChangeOfTheConfiguration(t *testing.T) {
 	}
 	cancelled := []string{"cancel request alpha-a3-job-7/a1"}
 	longer := parsed(t, strings.Replace(alpha, "job_duration_margin: 0", "job_duration_margin: 600", 1))
-	assert.Empty(t, actions(Compute(scene.Of(longer, given(7, "20:00")))), "its lease does not change")
-	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(7, "21:00")))), "the job itself needs longer")
-	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(7, "UNLIMITED")))))
-	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(6, "20:00")))), "another job's is no longer enough")
+	assert.Empty(t, actions(planOf(longer, given(7, "20:00"))), "its lease does not change")
+	assert.Equal(t, cancelled, actions(planOf(longer, given(7, "21:00"))), "the job itself needs longer")
+	assert.Equal(t, cancelled, actions(planOf(longer, given(7, "UNLIMITED"))))
+	assert.Equal(t, cancelled, actions(planOf(longer, given(6, "20:00"))), "another job's is no longer enough")
 }
 
 func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
@@ -90,7 +90,7 @@ func TestUnreadableTimeLimitIsReported(t *testing.T) {
 		"alpha-a3-0":  {"alpha-a3-job-7: the time limit of job 7 is not understood, and its lease is 7-00:00:00; set it again: scontrol update jobid=7 timelimit=TIME"},
 		"alpha-fix-0": nil, // its lease does not depend on the time limit
 	} {
-		p := Compute(scene.Of(alphaConfig(t), seen(nodes(list, poweringUp), job(7, "train", "SOON", configured, list))))
+		p := planOf(alphaConfig(t), seen(nodes(list, poweringUp), job(7, "train", "SOON", configured, list)))
 		assert.Len(t, p.Actions, 2)
 		assert.Equal(t, want, p.Problems.Texts())
 	}
@@ -117,7 +117,7 @@ func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 				delete(s.Requeues, 7)
 			}
 			does := func(cfg *config.Config) []string {
-				return slices.DeleteFunc(actions(Compute(scene.Of(cfg, s))), func(a string) bool {
+				return slices.DeleteFunc(actions(planOf(cfg, s)), func(a string) bool {
 					return strings.HasPrefix(a, "set AdminComment") || strings.HasPrefix(a, "set nodes")
 				})
 			}
@@ -131,7 +131,7 @@ func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 func TestOnlyCancelEndsTheWaitOfAJobThatSlurmWouldEnd(t *testing.T) {
 	s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour))
 	plan := func(timeout int, then string) Plan {
-		p := Compute(scene.Of(with(t, fmt.Sprintf("provision_timeout: %d, on_provision_timeout: %s", timeout, then)), s))
+		p := planOf(with(t, fmt.Sprintf("provision_timeout: %d, on_provision_timeout: %s", timeout, then)), s)
 		return p
 	}
 	for _, then := range []string{"requeue", "hold", "cancel"} {
@@ -153,7 +153,7 @@ func TestReturnedJobLeavesAnotherTheNodeOfItsRequest(t *testing.T) {
 		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", mig.MaxDuration)))
 	s.Refused["alpha-a3-job-8"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
-	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Actions, action.ReturnNodes{
+	assert.Contains(t, planOf(alphaConfig(t), s).Actions, action.ReturnNodes{
 		OfJob: action.OfJob{Job: 8}, Name: "8", Nodes: []string{"alpha-a3-1"}, Reason: "no", Then: action.Hold,
 	})
 }
@@ -169,8 +169,8 @@ func TestOwnerReadsHowLongTheJobWaited(t *testing.T) {
 	}
 	records := []mig.Request{failed("a1", "alpha-a3-[0-1]", mig.CauseCapacity, 130*time.Minute), request("a2", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)}
 	waiting := given("flex-start: waiting 2h for 2 × a3", records...)
-	assert.Equal(t, end+"; waited 2h10m for 2 × a3-machine", tells(Compute(scene.Of(alphaConfig(t), waiting)))[7])
-	assert.Empty(t, tells(Compute(scene.Of(alphaConfig(t), given(end+"; waited 2h10m for 2 × a3-machine")))), "the records are gone")
+	assert.Equal(t, end+"; waited 2h10m for 2 × a3-machine", tells(planOf(alphaConfig(t), waiting))[7])
+	assert.Empty(t, tells(planOf(alphaConfig(t), given(end+"; waited 2h10m for 2 × a3-machine"))), "the records are gone")
 }
 
 func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
@@ -179,10 +179,10 @@ func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
 	for then, want := range map[string][]string{"requeue": nil, "hold": nil, "cancel": {
 		"return no nodes to Slurm and cancel job 7: no capacity for 1 × a3-machine in 2h10m (provision_timeout 02:00:00)",
 	}} {
-		assert.Equal(t, want, returned(Compute(scene.Of(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s))), "job 8 waits on")
+		assert.Equal(t, want, returned(planOf(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s)), "job 8 waits on")
 	}
 	s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
-	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Actions, action.ReturnNodes{
+	assert.Contains(t, planOf(alphaConfig(t), s).Actions, action.ReturnNodes{
 		OfJob: action.OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: action.Hold,
 	}, "nothing could help either of them")
 }
@@ -197,7 +197,7 @@ func TestSharedNodeIsReturnedOnceInAPass(t *testing.T) {
 	template.Model = "STANDARD"
 	s.Templates[link] = template
 	var given []action.Action
-	for _, a := range Compute(scene.Of(alphaConfig(t), s)).Actions {
+	for _, a := range planOf(alphaConfig(t), s).Actions {
 		if back, ok := a.(action.ReturnNodes); ok {
 			given = append(given, back)
 			assert.Equal(t, []uint32{8}, back.Others)

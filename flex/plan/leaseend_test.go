@@ -79,7 +79,7 @@ func TestSignalIsNotRepeatedAfterADoubtfulLoss(t *testing.T) {
 	cfg := with(t, "on_lease_end: requeue, lease_end_warning: 600")
 	warned := endsAt(300*time.Second) + warnedThen
 	given := func(text string, more ...part) Plan {
-		return Compute(scene.Of(cfg, seen(runsFor("5:00:00", 300*time.Second), reached(scene.BySignal), told(7, text), and(more...))))
+		return planOf(cfg, seen(runsFor("5:00:00", 300*time.Second), reached(scene.BySignal), told(7, text), and(more...)))
 	}
 	lacks := func(machine int) part {
 		return func(s *setting) { s.Instances = slices.Delete(s.Instances, machine, machine+1) }
@@ -112,7 +112,7 @@ func TestHeterogeneousJobIsRequeuedOnceAtItsFirstLeaseEnd(t *testing.T) {
 		job(8, "train", "5:00:00", slurm.JobRunning, "alpha-a3-1"), component(7, 1), started(8, time.Hour),
 		leasedTo(7, "alpha-a3-0", time.Hour, 100*time.Second), leasedTo(8, "alpha-a3-1", time.Hour, 90*time.Second))
 	var requeued []uint32
-	for _, a := range Compute(scene.Of(with(t, "on_lease_end: requeue"), both)).Actions {
+	for _, a := range planOf(with(t, "on_lease_end: requeue"), both).Actions {
 		if r, ok := a.(action.RequeueJob); ok {
 			requeued = append(requeued, r.Job)
 		}
@@ -126,5 +126,5 @@ func TestJobEndsInTimeWhereItsMachineIsInAnotherUnreadRegion(t *testing.T) {
 	s.Groups[0].Region, s.Instances[0].Region, s.Instances[1].Region = "europe-west4", "europe-west4", "europe-west4"
 	s.LastKnown = map[string]scene.LastKnown{"europe-west4": {Groups: s.Groups, Instances: s.Instances}}
 	s.Groups, s.Instances, s.Ends = nil, nil, map[string]time.Time{"alpha-a3-0": noon.Add(2 * time.Minute)}
-	assert.Contains(t, actions(Compute(scene.Of(with(t, "on_lease_end: requeue"), s))), "requeue job 7")
+	assert.Contains(t, actions(planOf(with(t, "on_lease_end: requeue"), s)), "requeue job 7")
 }

@@ -187,7 +187,7 @@ func TestIncompleteAllocationIsReturned(t *testing.T) {
 	assert.Equal(t, []string{
 		"return alpha-a3-[1000-1099] to Slurm and requeue job 7: 1000 nodes arrived at 11:50:00 but 100 others did not within gang_timeout 00:10:00",
 	}, planned(t, half(10*time.Minute)))
-	assert.Empty(t, actions(Compute(scene.Of(with(t, "gang_timeout: 0"), half(10*time.Hour)))), "0 is off")
+	assert.Empty(t, actions(planOf(with(t, "gang_timeout: 0"), half(10*time.Hour))), "0 is off")
 }
 
 func TestOnlyTheNodeThatNeverRegistersIsPoweredDown(t *testing.T) {
@@ -195,9 +195,9 @@ func TestOnlyTheNodeThatNeverRegistersIsPoweredDown(t *testing.T) {
 		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
 	assert.Equal(t, []string{
 		"return alpha-a3-1 to Slurm and requeue job 7: the machine did not join Slurm within boot_timeout 00:10:00",
-	}, actions(Compute(scene.Of(with(t, "boot_timeout: 600"), s))))
-	assert.Empty(t, actions(Compute(scene.Of(with(t, "boot_timeout: 601"), s))))
-	assert.Empty(t, actions(Compute(scene.Of(with(t, "boot_timeout: 0"), s))), "0 is off")
+	}, actions(planOf(with(t, "boot_timeout: 600"), s)))
+	assert.Empty(t, actions(planOf(with(t, "boot_timeout: 601"), s)))
+	assert.Empty(t, actions(planOf(with(t, "boot_timeout: 0"), s)), "0 is off")
 }
 
 func TestUnusableTemplateIsReported(t *testing.T) {
@@ -221,13 +221,13 @@ func TestUnusableTemplateIsReported(t *testing.T) {
 		given(func(t *scene.Template) { t.Err = &mig.Error{Cause: mig.CauseUnavailable, Err: errors.New("503")} }))
 	s := given(func(*scene.Template) {})
 	s.Templates = nil
-	assert.Empty(t, Compute(scene.Of(alphaConfig(t), s)).Actions, "unread is not fit")
+	assert.Empty(t, planOf(alphaConfig(t), s).Actions, "unread is not fit")
 }
 
 func TestInstanceOfAnotherProvisioningModelIsReported(t *testing.T) {
 	s := seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"))
 	s.Instances[0].Model = mig.Standard
-	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Problems.Texts(),
+	assert.Contains(t, planOf(alphaConfig(t), s).Problems.Texts(),
 		"instance alpha-a3-0 is STANDARD, not FLEX_START, and billed otherwise: correct instance template "+
 			"projects/demo/global/instanceTemplates/a3 and delete it")
 }
@@ -241,5 +241,5 @@ func TestRequestUnderWayHoldsItsPlace(t *testing.T) {
 			s.Asking = map[string]bool{"alpha-a3-0": true}
 		})
 	assert.Equal(t, []string{`set AdminComment of job 8: "flex-start: waiting for its turn: place 1 in us-central1, where 1 requests are active at most"`},
-		actions(Compute(scene.Of(cfg, s))), "though the other job is more important")
+		actions(planOf(cfg, s)), "though the other job is more important")
 }

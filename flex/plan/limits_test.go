@@ -320,11 +320,6 @@ func TestNodesOfJobsThatWaitForALimitAreGivenToOthers(t *testing.T) {
 	assert.Empty(t, held)
 
 	w = newOver()
-	w.Snap.Jobs[0].Planned, w.Snap.Jobs[0].Start = nil, time.Time{}
-	_, held = w.doors()
-	assert.Equal(t, map[uint32]string{1: why}, held, "Slurm has planned others on its nodes")
-
-	w = newOver()
 	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3", Job: 1}, mig.Request{Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-7]"), Duration: time.Hour, Created: noon})
 	doors, _ = w.doors()
 	assert.Equal(t, []uint32{1}, doors, "a job with a live request keeps it")

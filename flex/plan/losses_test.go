@@ -40,11 +40,11 @@ func TestRunningMachineOfADownNodeIsReported(t *testing.T) {
 	const problem = "node alpha-a3-0 is DOWN, and its machine runs or is requested for no job: scontrol update nodename=alpha-a3-0 state=resume returns the node, " +
 		"state=power_down deletes the machine"
 	problems := func(parts ...part) []string {
-		return Compute(scene.Of(alphaConfig(t), seen(and(parts...), groupOf(7), machinesOf(7, "alpha-a3-0")))).Problems.Texts()
+		return planOf(alphaConfig(t), seen(and(parts...), groupOf(7), machinesOf(7, "alpha-a3-0"))).Problems.Texts()
 	}
 	assert.Equal(t, []string{problem}, problems(nodes("alpha-a3-0", "DOWN+CLOUD")))
 	assert.Equal(t, []string{problem}, problems(nodes("alpha-a3-0", "DOWN+CLOUD+NOT_RESPONDING")))
-	assert.Equal(t, []string{problem}, Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "DOWN+CLOUD"), groupOf(7, accepted("alpha-a3-0"))))).Problems.Texts())
+	assert.Equal(t, []string{problem}, planOf(alphaConfig(t), seen(nodes("alpha-a3-0", "DOWN+CLOUD"), groupOf(7, accepted("alpha-a3-0")))).Problems.Texts())
 	assert.Empty(t, problems(nodes("alpha-a3-0", "DOWN+CLOUD+POWER_DOWN")), "it goes")
 	assert.Empty(t, problems(nodes("alpha-a3-0", "DOWN+CLOUD+REBOOT_ISSUED+NOT_RESPONDING")), "J9: scontrol reboot")
 	assert.Empty(t, problems(nodes("alpha-a3-0", "DOWN+CLOUD"), job(7, "train", "15:00", slurm.JobCompleting, "alpha-a3-0")), "its job is leaving")
@@ -56,7 +56,7 @@ func TestMachineOfAnUnservedNodeIsReported(t *testing.T) {
 	const what = "machines of alpha-a3-0 run or are requested for no job, and Slurm does not have these nodes: " +
 		"give slurm.conf the nodes of nodeset a3 (slurmflex config slurm-conf), or delete the machines and requests"
 	problems := func(parts ...part) []string {
-		return Compute(scene.Of(alphaConfig(t), seen(parts...))).Problems.Texts()
+		return planOf(alphaConfig(t), seen(parts...)).Problems.Texts()
 	}
 	there := and(groupOf(7), machinesOf(7, "alpha-a3-0"))
 	assert.Equal(t, []string{what}, problems(there, aged(10*time.Minute)))
@@ -78,7 +78,7 @@ func TestNodeWithALostMachineIsSetDownAndSlurmRequeuesItsJob(t *testing.T) {
 	}
 	works := at(running)
 	in := func(name string, given scene.Snapshot, want ...string) {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(Compute(scene.Of(alphaConfig(t), given)))) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(planOf(alphaConfig(t), given))) })
 	}
 	in("when it is gone", seen(works, missing("alpha-a3-0")), gone)
 	for _, status := range []string{"STOPPED", "TERMINATED", "SUSPENDED", "REPAIRING"} {
@@ -129,9 +129,9 @@ func TestMaintenanceEndsAMachineLikeALeaseEnd(t *testing.T) {
 	in("its job is requeued before", guarded,
 		says("flex-start: requeued: maintenance of the host of alpha-a3-0 begins at 2026-11-21T12:01:00Z, before its time limit"), "requeue job 7")
 	assert.Equal(t, "maintenance of the host of alpha-a3-0 begins at 2026-11-21T12:01:00Z, before its time limit",
-		Compute(scene.Of(with(t, "on_lease_end: requeue"), guarded)).Actions[1].Because())
+		planOf(with(t, "on_lease_end: requeue"), guarded).Actions[1].Because())
 	stopped := seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
 		groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", 5*time.Hour)), asked(time.Hour), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"),
 		aged(time.Hour), reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute)), missing("alpha-a3-0"))
-	assert.Equal(t, scene.Maintained, Compute(scene.Of(alphaConfig(t), stopped)).Losses[0].Cause)
+	assert.Equal(t, scene.Maintained, planOf(alphaConfig(t), stopped).Losses[0].Cause)
 }

@@ -84,7 +84,7 @@ func TestRequestThatWouldPassALimitWaits(t *testing.T) {
 func TestLiveRequestsAndMachinesCountTowardsALimit(t *testing.T) {
 	cfg := limited(t, "{account: bio, gpu_hours: 500}")
 	whole := func(more ...part) float64 {
-		p := Compute(scene.Of(cfg, seen(november(100, 0), and(more...))))
+		p := planOf(cfg, seen(november(100, 0), and(more...)))
 		return p.Limits[0].Whole.GPU / 3600
 	}
 	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1")), 0.001, "the request that the pass makes")
@@ -110,7 +110,7 @@ func TestLiveRequestsAndMachinesCountTowardsALimit(t *testing.T) {
 
 func TestMoreImportantJobsSpendALimitFirst(t *testing.T) {
 	given := seen(awaits(7, "alpha-a3-0"), important(1), awaits(8, "alpha-a3-1"), important(2), november(497, 0))
-	p := Compute(scene.Of(limited(t, "{account: bio, gpu_hours: 500}"), given))
+	p := planOf(limited(t, "{account: bio, gpu_hours: 500}"), given)
 	assert.Equal(t, []string{"create group alpha-a3-job-8 in us-central1", "request 1 node (alpha-a3-1) in alpha-a3-job-8/a1 for 00:15:00"}, withoutComments(p))
 	var waits []demand.Wait
 	for _, w := range p.Waits {
@@ -123,7 +123,7 @@ func TestMoreImportantJobsSpendALimitFirst(t *testing.T) {
 }
 
 func TestUnreadHistoryIsAProblem(t *testing.T) {
-	p := Compute(scene.Of(limited(t, "{gpu_hours: 1}"), seen(func(s *setting) { s.Spent.Err, s.AccountsErr = errors.New("disk"), errors.New("squeue") })))
+	p := planOf(limited(t, "{gpu_hours: 1}"), seen(func(s *setting) { s.Spent.Err, s.AccountsErr = errors.New("disk"), errors.New("squeue") }))
 	assert.Equal(t, []string{
 		"the limits on GPU hours and cost hold back no job until this is fixed: disk",
 		"the limits on GPU hours and cost hold back no job until this is fixed: squeue",
@@ -138,7 +138,7 @@ func TestNoRequestIsReplacedBeyondALimit(t *testing.T) {
 	old := request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)
 	old.Created = noon.Add(-2 * time.Hour)
 	given := seen(awaits(7, "alpha-a3-0"), groupOf(7, old), november(900, 0))
-	assert.NotContains(t, actions(Compute(scene.Of(cfg, given))), "cancel request alpha-a3-job-7/a1", "it could not be made again")
+	assert.NotContains(t, actions(planOf(cfg, given)), "cancel request alpha-a3-job-7/a1", "it could not be made again")
 	cfg.Options.Limits[0].GPUHours = 1000
-	assert.Contains(t, actions(Compute(scene.Of(cfg, given))), "cancel request alpha-a3-job-7/a1")
+	assert.Contains(t, actions(planOf(cfg, given)), "cancel request alpha-a3-job-7/a1")
 }

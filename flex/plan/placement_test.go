@@ -69,7 +69,7 @@ func TestMachinesOfAJobArePlacedTogether(t *testing.T) {
 
 func TestPolicyNamesTheDistanceAsComputeDoes(t *testing.T) {
 	for distance, want := range map[string]string{"1": "SUBBLOCK", "2": "BLOCK", "3": "CLUSTER", "null": ""} {
-		p := Compute(scene.Of(placed(t, distance), seen(machines("a4-highgpu-8g"), awaits(7, "alpha-a3-0"))))
+		p := planOf(placed(t, distance), seen(machines("a4-highgpu-8g"), awaits(7, "alpha-a3-0")))
 		require.Len(t, p.Actions, 3)
 		made := p.Actions[0].(action.CreatePolicy)
 		assert.Equal(t, want, made.Spec.Distance, "at placement_max_distance %s", distance)
@@ -97,7 +97,7 @@ func TestWaitInPartsOutlastsItsTemplate(t *testing.T) {
 				awaits(7, "alpha-a3-[0-150]"), part0,
 				policy("alpha-a3-job-7", forJob("a3", 7)), policy("alpha-a3-job-7-p1", forJob("a3", 7)),
 			}, more...)
-			assert.Empty(t, actions(Compute(scene.Of(placed(t, "2"), seen(given...)))))
+			assert.Empty(t, actions(planOf(placed(t, "2"), seen(given...))))
 		})
 	}
 }
@@ -109,5 +109,5 @@ func TestUnreadPoliciesBlockOnlyRequestsThatNeedThem(t *testing.T) {
 	assert.Len(t, planned(t, s), 2, "a nodeset without placement")
 	cfg := alphaConfig(t)
 	cfg.NodeSets[slices.IndexFunc(cfg.NodeSets, func(n *config.NodeSet) bool { return n.Name == "a3" })].Placement = true
-	assert.Empty(t, actions(Compute(scene.Of(cfg, s))))
+	assert.Empty(t, actions(planOf(cfg, s)))
 }

@@ -3,7 +3,6 @@ package plan_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -302,33 +301,6 @@ func texts(p plan.Plan) string {
 	return strings.Join(all, "\n")
 }
 
-// Two tasks share a request in us, which is the first place of one task and the second of the other.
-// The other task is more important, and waits for its turn in its first place.
-func TestSharedRequestOfFirstAndSecondPlacesIsKeptForYieldAfter(t *testing.T) {
-	for _, test := range []struct {
-		ago    time.Duration
-		yields bool
-	}{{59 * time.Minute, false}, {time.Hour, true}} {
-		w := newSeveralPlaces(", max_active_requests: 1, yield_after: 3600")
-		w.Snap.Jobs = nil
-		at := noon.Add(-2 * time.Hour)
-		for i, partitions := range []string{"us", "eu,us"} {
-			j := w.submit(uint32(11+i), partitions)
-			j.ArrayID, j.ArrayTask, j.NodeCount, j.Reservation, j.Reason = 11, fmt.Sprint(i), 1, memo.DoorReservation("alpha", fmt.Sprint("11_", i), at), "Reservation"
-		}
-		first, second := w.Snap.Jobs[0].Reservation, w.Snap.Jobs[1].Reservation
-		w.reserve(first, 15*time.Minute, "alpha-us-0")
-		w.reserve(second, 15*time.Minute, "alpha-eu-0")
-		w.reserve(memo.FurtherDoor(second, 1), 5*time.Minute, "alpha-us-1")
-		w.Group("alpha-us-arr-11", mig.Stamp{NodeSet: "us", Array: 11}, mig.Request{
-			Name: "a1", State: mig.Accepted, Count: 2, Instances: scenetest.Names("alpha-us-[0-1]"), Duration: time.Hour, Created: noon.Add(-test.ago),
-		})
-		p := plan.Compute(w.Scene())
-		assert.Equal(t, test.yields, slices.ContainsFunc(p.Actions, func(a action.Action) bool { _, is := a.(action.CancelRequest); return is }), "%s: %v", test.ago, p.Actions)
-	}
-}
-
-// The first partition of the job's list had no free nodes two hours ago.
 // TestSecondPlaceOfTheSameSecondLeavesTheFirstItsRequest: the second door is in the first partition of the job's list.
 func TestSecondPlaceOfTheSameSecondLeavesTheFirstItsRequest(t *testing.T) {
 	w := severalPlacesOf(2, ", max_active_requests: 1")

@@ -30,7 +30,7 @@ func TestUnreadableJobKeepsWhatItMayNeed(t *testing.T) {
 	}
 	in := func(name string, given scene.Snapshot, want ...string) {
 		situations(t, alphaConfig(t))(name, given, want...)
-		assert.Contains(t, Compute(scene.Of(alphaConfig(t), given)).Problems.Texts(),
+		assert.Contains(t, planOf(alphaConfig(t), given).Problems.Texts(),
 			"a row of Slurm's output was skipped: "+given.Unread[0].String(), name)
 	}
 	in("takes nothing from the others", seen(unread(unreadJob("7", slurm.JobPending)), awaits(8, "alpha-a3-[0-1]")),
@@ -59,10 +59,10 @@ func TestUnreadableJobKeepsWhatItMayNeed(t *testing.T) {
 func TestUnreadableNodeIsLeftAloneAndKeepsItsReservation(t *testing.T) {
 	const reservation = "slurmflex-alpha-1795266000"
 	row := slurm.UnreadRow{Kind: slurm.NodeRow, Name: "alpha-a3-0", Why: "no State="}
-	p := Compute(scene.Of(alphaConfig(t), seen(unread(row), func(s *setting) {
+	p := planOf(alphaConfig(t), seen(unread(row), func(s *setting) {
 		s.Nodes = []slurm.Node{{Name: "alpha-a3-0"}}
 		s.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{"alpha-a3-0"}, End: noon.Add(70 * time.Minute)}}
-	}, groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"))))
+	}, groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 
 	assert.Empty(t, actions(p))
 	assert.Equal(t, []string{"a row of Slurm's output was skipped: node alpha-a3-0 cannot be read: no State="}, p.Problems.Texts())
@@ -84,7 +84,7 @@ func TestJobWithAnUnreadableNodeIsNotRequestedInParts(t *testing.T) {
 				given.Nodes = append(given.Nodes, slurm.Node{Name: row.Name})
 				waits[row.Name] = "Slurm shows it as UNKNOWN, which slurmflex does not understand"
 			}
-			p := Compute(scene.Of(alphaConfig(t), given))
+			p := planOf(alphaConfig(t), given)
 			assert.Empty(t, actions(p))
 			for _, w := range p.Waits {
 				assert.Equal(t, waits[slurm.Fold(w.Nodes)], w.Obstacle)
@@ -104,7 +104,7 @@ func TestUnreadableReservationIsNeitherRemadeNorDeleted(t *testing.T) {
 	assert.NotEmpty(t, planned(t, seen(given...)), "without the row it is made")
 	for _, name := range []string{"slurmflex-alpha-1795266000", "slurmflex-alpha-1795260000"} {
 		row := slurm.UnreadRow{Kind: slurm.ReservationRow, Name: name, Why: "time"}
-		p := Compute(scene.Of(alphaConfig(t), seen(append(given, unread(row))...)))
+		p := planOf(alphaConfig(t), seen(append(given, unread(row))...))
 		assert.NotContains(t, actions(p), "delete reservation "+name)
 		assert.NotContains(t, actions(p), "reserve alpha-a3-0 from "+name)
 		assert.Contains(t, p.Problems.Texts(), "a row of Slurm's output was skipped: reservation "+name+" cannot be read: time")
@@ -138,13 +138,13 @@ func TestReservationStaysWhileTheLeaseEndIsUnknown(t *testing.T) {
 // A7: Slurm 26.05.0 to 26.05.4, after a reconfigure.
 func TestPoweredDownNodeOfUnknownBaseCountsAsIdle(t *testing.T) {
 	const unknown = "UNKNOWN+CLOUD+POWERED_DOWN"
-	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", unknown), nodes("alpha-one-0", unknown),
-		groupOf(7), machinesOf(7, "alpha-a3-0"))))
+	p := planOf(alphaConfig(t), seen(nodes("alpha-a3-0", unknown), nodes("alpha-one-0", unknown),
+		groupOf(7), machinesOf(7, "alpha-a3-0")))
 
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-7", "set nodes alpha-one-0 power_up"}, actions(p))
 	assert.Empty(t, p.Problems.Texts())
 
-	p = Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "UNKNOWN+CLOUD"), vms("alpha-a3-0", "", "TERMINATED"))))
+	p = planOf(alphaConfig(t), seen(nodes("alpha-a3-0", "UNKNOWN+CLOUD"), vms("alpha-a3-0", "", "TERMINATED")))
 	assert.Empty(t, actions(p))
 	assert.Equal(t, []string{"node alpha-a3-0 is left alone: state UNKNOWN+CLOUD is not understood"}, p.Problems.Texts())
 }
@@ -160,7 +160,7 @@ func TestUnreadableThingsAreLeftAlone(t *testing.T) {
 	theirs := groupOf(7, request("a1", mig.Accepted, "alpha-a3-[0-1]", time.Hour))
 	in := func(name string, given scene.Snapshot, problem string) {
 		t.Run(name, func(t *testing.T) {
-			p := Compute(scene.Of(alphaConfig(t), given))
+			p := planOf(alphaConfig(t), given)
 			for _, a := range p.Actions {
 				assert.IsType(t, action.CommentJob{}, a, "no other action is needed")
 			}

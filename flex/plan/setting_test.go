@@ -328,10 +328,12 @@ func actions(p Plan) []string {
 	return lines
 }
 
+func planOf(cfg *config.Config, given scene.Snapshot) Plan { return Compute(scene.Of(cfg, given)) }
+
 // planned returns what is planned with alpha's configuration.
 func planned(t testing.TB, given scene.Snapshot) []string {
 	t.Helper()
-	return actions(Compute(scene.Of(alphaConfig(t), given)))
+	return actions(planOf(alphaConfig(t), given))
 }
 
 // situations returns a function that runs one subtest: in the named situation the plan has these
@@ -339,7 +341,7 @@ func planned(t testing.TB, given scene.Snapshot) []string {
 func situations(t *testing.T, cfg *config.Config) (in func(name string, given scene.Snapshot, want ...string)) {
 	return func(name string, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
-			p := Compute(scene.Of(cfg, given))
+			p := planOf(cfg, given)
 			assert.Equal(t, want, actions(p))
 			for _, a := range p.Actions {
 				assert.NotEmpty(t, a.Because(), "%s has no reason", a)

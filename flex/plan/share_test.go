@@ -9,7 +9,6 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -43,7 +42,7 @@ func madeBy(p Plan) (requests []string) {
 // sharedBy returns the requests that are made with share_requests: n.
 func sharedBy(t *testing.T, n int, parts ...part) []string {
 	t.Helper()
-	return madeBy(Compute(scene.Of(with(t, fmt.Sprint("share_requests: ", n)), seen(parts...))))
+	return madeBy(planOf(with(t, fmt.Sprint("share_requests: ", n)), seen(parts...)))
 }
 
 // withdrawn adds nodes that power up for a cancelled task.
@@ -106,7 +105,7 @@ func TestTaskAttemptsAreCountedSeparately(t *testing.T) {
 func TestSharedRequestIsReplacedForAllItsTasks(t *testing.T) {
 	cfg := with(t, "share_requests: 2, refresh_after: 3600")
 	waiting := arrayGroup(request("a1", mig.Accepted, "alpha-a3-[0-1]", time.Hour), request("a2", mig.Accepted, "alpha-a3-2", time.Hour))
-	p := Compute(scene.Of(cfg, seen(tasks(0, 2), waiting, asked(2*time.Hour))))
+	p := planOf(cfg, seen(tasks(0, 2), waiting, asked(2*time.Hour)))
 	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, madeBy(p))
 	for _, w := range p.Waits {
 		assert.Equal(t, w.Nodes[0] != "alpha-a3-2", w.Request == "", "%v", w)

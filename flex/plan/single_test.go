@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -37,7 +36,7 @@ func singlesIn(t *testing.T, places int, parts ...part) []string {
 	t.Helper()
 	cfg := with(t, "share_requests: 10")
 	cfg.Options.MaxActiveRequests = places
-	return madeBy(Compute(scene.Of(cfg, seen(parts...))))
+	return madeBy(planOf(cfg, seen(parts...)))
 }
 
 func asks(user, nodes, attempt string, count int) string {
@@ -53,7 +52,7 @@ func TestActionsForSharedRequestsNameNoUser(t *testing.T) {
 	cfg := with(t, "share_requests: 10")
 	cfg.Options.MaxActiveRequests = 2
 	var reasons []string
-	for _, a := range Compute(scene.Of(cfg, seen(singles("ann", 0, 3)))).Actions {
+	for _, a := range planOf(cfg, seen(singles("ann", 0, 3))).Actions {
 		assert.NotContains(t, a.String()+a.Because(), "ann")
 		reasons = append(reasons, a.Because())
 	}
@@ -86,7 +85,7 @@ func TestSingleJobsShareOnlyWithTheirEquals(t *testing.T) {
 func TestSingleJobsShareTheirUsersPlaces(t *testing.T) {
 	cfg := with(t, "share_requests: 10")
 	cfg.Options.MaxActivePerUser = 2
-	assert.Equal(t, []string{asks("ann", "alpha-a3-[0-3]", "a1", 4)}, madeBy(Compute(scene.Of(cfg, seen(userGroup("ann"), singles("ann", 0, 3))))))
+	assert.Equal(t, []string{asks("ann", "alpha-a3-[0-3]", "a1", 4)}, madeBy(planOf(cfg, seen(userGroup("ann"), singles("ann", 0, 3)))))
 }
 
 // The job that would join a request takes no place, but it would be ahead in Google's queue.
@@ -101,9 +100,9 @@ func TestSingleJobOvertakesNoOtherUsersJob(t *testing.T) {
 
 func TestSharedGroupOfAUserIsDeletedWhenEmpty(t *testing.T) {
 	given := []part{userGroup("ann", failed("a1", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour)), created(3 * time.Hour), nodes("alpha-a3-0", poweredDown)}
-	assert.Equal(t, []string{"delete group " + groupOfUser("ann")}, actions(Compute(scene.Of(alphaConfig(t), seen(given...)))))
+	assert.Equal(t, []string{"delete group " + groupOfUser("ann")}, planned(t, seen(given...)))
 	waits := func(s *setting) {
 		s.Jobs = append(s.Jobs, slurm.Job{ID: 9, ArrayID: 9, State: slurm.JobPending, User: "ann"})
 	}
-	assert.Empty(t, actions(Compute(scene.Of(alphaConfig(t), seen(append(given, waits)...)))), "a waiting job needs its failures")
+	assert.Empty(t, planned(t, seen(append(given, waits)...)), "a waiting job needs its failures")
 }

@@ -38,12 +38,12 @@ func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	another := and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"))
 	asks := []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}
 	waits := []string{`set AdminComment of job 9: "flex-start: waiting for its turn: place 1 in us-central1, where 4 requests are active at most"`}
-	assert.Equal(t, asks, actions(Compute(scene.Of(cfg, seen(hogged(1, mig.Accepted), another)))))
-	assert.Equal(t, waits, actions(Compute(scene.Of(cfg, seen(hogged(3, mig.Accepted), another)))), "the last is for nodeset fix")
+	assert.Equal(t, asks, actions(planOf(cfg, seen(hogged(1, mig.Accepted), another))))
+	assert.Equal(t, waits, actions(planOf(cfg, seen(hogged(3, mig.Accepted), another))), "the last is for nodeset fix")
 	fix := and(nodes("alpha-fix-0", poweringUp), job(20, "train", "15:00", configured, "alpha-fix-0"))
-	assert.Contains(t, actions(Compute(scene.Of(cfg, seen(hogged(3, mig.Accepted), another, fix)))), "request 1 node (alpha-fix-0) in alpha-fix-job-20/a1 for 01:00:00")
+	assert.Contains(t, actions(planOf(cfg, seen(hogged(3, mig.Accepted), another, fix))), "request 1 node (alpha-fix-0) in alpha-fix-job-20/a1 for 01:00:00")
 	cfg.Options.MaxActiveRequests = 1
-	assert.Equal(t, asks, actions(Compute(scene.Of(cfg, seen(another)))), "with a single queue position no job waits in vain")
+	assert.Equal(t, asks, actions(planOf(cfg, seen(another))), "with a single queue position no job waits in vain")
 }
 
 // yields lists what a plan does to free places: the AdminComments of jobs that lose theirs, and the
@@ -74,7 +74,7 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 		return and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"), important(priority))
 	}
 	in := func(name string, want []string, parts ...part) {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, want, yields(Compute(scene.Of(cfg, seen(parts...))))) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, yields(planOf(cfg, seen(parts...)))) })
 	}
 	least := []string{
 		`set AdminComment of job 1: "flex-start: waiting for its turn: place 2 in us-central1, where 4 requests are active at most; it lost its place in Google's queue to a request of higher priority"`,
@@ -113,7 +113,7 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 func TestRequestIsCancelledOnlyAfterItsOwnerIsNotified(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 1
-	p := Compute(scene.Of(cfg, seen(hogged(1, mig.Accepted), asked(time.Hour), awaits(9, "alpha-a3-9"), important(1000))))
+	p := planOf(cfg, seen(hogged(1, mig.Accepted), asked(time.Hour), awaits(9, "alpha-a3-9"), important(1000)))
 	at := slices.IndexFunc(p.Actions, func(a action.Action) bool { _, cancels := a.(action.CancelRequest); return cancels })
 	tells := slices.IndexFunc(p.Actions, func(a action.Action) bool { c, ok := a.(action.CommentJob); return ok && c.Job == 1 })
 	require.Less(t, tells, at)
@@ -128,12 +128,12 @@ func TestFreedPlaceGoesToTheImportantJob(t *testing.T) {
 	s := seen(hogged(1, mig.Cancelled), nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"), important(1000))
 	const lost = "flex-start: waiting for its turn: place 1 in us-central1, where 1 requests are active at most" + memo.Yielded
 	s.Told = map[uint32]string{1: lost}
-	p := Compute(scene.Of(cfg, s))
+	p := planOf(cfg, s)
 	assert.Equal(t, []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}, actions(p),
 		"and its owner reads on why it waits")
 	s = seen(hogged(2, mig.Accepted))
 	s.Groups[0].Requests[0].State, s.Groups[1].Requests[0].Created = mig.Cancelled, noon.Add(-100*time.Hour)
-	assert.Empty(t, yields(Compute(scene.Of(cfg, s))), "job 1 waits for job 2, which is more important")
+	assert.Empty(t, yields(planOf(cfg, s)), "job 1 waits for job 2, which is more important")
 }
 
 // A static node ranks above all jobs.
@@ -142,7 +142,7 @@ func TestPlaceIsFreedForAStaticNode(t *testing.T) {
 	cfg.Options.MaxActiveRequests = 1
 	s := seen(nodes("alpha-one-0", risingIdle), nodes("alpha-one-3", poweringUp), job(7, "train", "15:00", configured, "alpha-one-3"),
 		nodeGroup(3, request("a1", mig.Accepted, "alpha-one-3", 2*time.Hour)), asked(time.Hour))
-	assert.Equal(t, []string{"cancel request alpha-one-node-3/a1"}, cancelled(Compute(scene.Of(cfg, s))))
+	assert.Equal(t, []string{"cancel request alpha-one-node-3/a1"}, cancelled(planOf(cfg, s)))
 }
 
 // D3: max_active_requests_per_user limits one user's requests in a region. Static nodes do not
@@ -154,9 +154,9 @@ func TestActiveRequestsAreLimitedPerUser(t *testing.T) {
 	ann := func(id uint32) part { return and(awaits(id, fmt.Sprint("alpha-a3-", id)), of("ann")) }
 	waiting := and(ann(1), groupOf(1, accepted("alpha-a3-1")), asked(time.Hour), ann(2), groupOf(2, accepted("alpha-a3-2")), asked(time.Hour))
 	asks := []string{"create group alpha-a3-job-3 in us-central1", "request 1 node (alpha-a3-3) in alpha-a3-job-3/a1 for 00:15:00"}
-	made := func(parts ...part) []string { return madeBy(Compute(scene.Of(cfg, seen(parts...)))) }
+	made := func(parts ...part) []string { return madeBy(planOf(cfg, seen(parts...))) }
 	assert.Empty(t, made(waiting, ann(3)))
-	assert.Equal(t, "flex-start: waiting for its turn: its user has 2 of at most 2 active requests in us-central1", tells(Compute(scene.Of(cfg, seen(waiting, ann(3)))))[3])
+	assert.Equal(t, "flex-start: waiting for its turn: its user has 2 of at most 2 active requests in us-central1", tells(planOf(cfg, seen(waiting, ann(3))))[3])
 	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("bob")))
 	assert.Len(t, made(waiting, nodes("alpha-one-[0-1]", risingIdle)), 4, "static nodes belong to no user")
 	elsewhere := and(nodes("alpha-one-3", poweringUp), job(3, "train", "15:00", configured, "alpha-one-3"), of("ann"))
@@ -179,8 +179,8 @@ func TestJobThatWaitedWithoutADaemonIsRequestedFirst(t *testing.T) {
 	const back = "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)"
 	cfg := with(t, "provision_timeout: 7200")
 	assert.Equal(t, []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"},
-		actions(Compute(scene.Of(cfg, given()))))
-	assert.NotContains(t, actions(Compute(scene.Of(cfg, given(waiting(time.Minute))))), back, "and has provision_timeout from then on")
-	assert.Equal(t, back, actions(Compute(scene.Of(cfg, given(waiting(2*time.Hour)))))[0])
-	assert.Contains(t, actions(Compute(scene.Of(cfg, given(early)))), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00", "an earlier process asked, and no process since")
+		actions(planOf(cfg, given())))
+	assert.NotContains(t, actions(planOf(cfg, given(waiting(time.Minute)))), back, "and has provision_timeout from then on")
+	assert.Equal(t, back, actions(planOf(cfg, given(waiting(2*time.Hour))))[0])
+	assert.Contains(t, actions(planOf(cfg, given(early))), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00", "an earlier process asked, and no process since")
 }

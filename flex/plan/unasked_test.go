@@ -47,22 +47,6 @@ func TestEachTaskThatAsksForSwitchesNeedsItsOwnPlan(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(w.inSlurm(), "reserve "), w.inSlurm())
 }
 
-func TestJobsGetTheirDoorsAgainOnceSlurmctldKnowsTheirUser(t *testing.T) {
-	w := unaskedIn(100)
-	w.Snap.Late = map[uint32]scene.Late{}
-	for id := uint32(7); id < 17; id++ {
-		if id > 7 {
-			j := *w.job()
-			j.ID, j.ArrayID = id, id
-			w.Snap.Jobs = append(w.Snap.Jobs, j)
-			w.Snap.Requeues[id] = true
-		}
-		w.Snap.Late[id] = scene.Late{Until: noon, Unknown: true}
-	}
-	assert.Equal(t, 10, strings.Count(w.inSlurm(), "reserve "), w.inSlurm())
-	assert.Empty(t, plan.Compute(w.Scene()).Held)
-}
-
 func TestCoverIsOffIfSlurmPreempts(t *testing.T) {
 	w := newUnasked()
 	w.Snap.Preempts = true

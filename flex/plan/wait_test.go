@@ -26,16 +26,16 @@ func TestBootingNodeIsNotPoweredUpAgainWithWaitingNodes(t *testing.T) {
 
 func TestRefreshAfterReplacesOneRequestPerPass(t *testing.T) {
 	cancels := func(state mig.RequestState, ago time.Duration, more ...part) []string {
-		return cancelled(Compute(scene.Of(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-a3-1"),
+		return cancelled(planOf(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-a3-1"),
 			groupOf(7, request("a1", state, "alpha-a3-0", 15*time.Minute)), asked(ago+time.Minute),
-			groupOf(8, accepted("alpha-a3-1")), asked(ago), and(more...)))))
+			groupOf(8, accepted("alpha-a3-1")), asked(ago), and(more...))))
 	}
 	assert.Equal(t, []string{"cancel request alpha-a3-job-7/a1"}, cancels(mig.Accepted, 2*time.Hour), "the one that has waited longest")
 	assert.Equal(t, []string{"cancel request alpha-a3-job-8/a1"}, cancels(mig.Creating, 2*time.Hour), "the other creates machines")
 	assert.Equal(t, []string{"cancel request alpha-a3-job-8/a1"}, cancels(mig.Accepted, 2*time.Hour, machinesOf(7, "alpha-a3-0")))
 	assert.Empty(t, cancels(mig.Accepted, 2*time.Hour-2*time.Minute))
-	next := Compute(scene.Of(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"),
-		groupOf(7, request("a1", mig.Cancelled, "alpha-a3-0", 15*time.Minute)), asked(2*time.Hour))))
+	next := planOf(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, request("a1", mig.Cancelled, "alpha-a3-0", 15*time.Minute)), asked(2*time.Hour)))
 
 	assert.Contains(t, actions(next), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
 }
@@ -45,8 +45,8 @@ func TestRefreshAfterReplacesOneRequestPerPass(t *testing.T) {
 func TestStrangersMachineWithANodesNameIsReported(t *testing.T) {
 	const named = "instance alpha-a3-0 in us-central1-a has the name of a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"
 	given := func(status string, age time.Duration, stamp mig.Stamp) Plan {
-		return Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-[0-1]"),
-			vms("alpha-a3-0", "", status), aged(age), func(s *setting) { s.Instances[0].Stamp = stamp })))
+		return planOf(alphaConfig(t), seen(awaits(7, "alpha-a3-[0-1]"),
+			vms("alpha-a3-0", "", status), aged(age), func(s *setting) { s.Instances[0].Stamp = stamp }))
 	}
 	for name, p := range map[string]Plan{
 		"one that has not come up within boot_timeout": given("RUNNING", 30*time.Minute, mig.Stamp{}),
@@ -69,7 +69,7 @@ func TestStrangersMachineWithANodesNameIsReported(t *testing.T) {
 // B7: the owner in the machine's own stamp counts, because a list may lack its group.
 func TestMachineOfAnUnlistedGroupIsNotCalledAStrangers(t *testing.T) {
 	given := func(group string, more ...part) string {
-		p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"), and(more...))))
+		p := planOf(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"), and(more...)))
 		require.Len(t, p.Waits, 1)
 		return p.Waits[0].Obstacle
 	}
@@ -84,7 +84,7 @@ func TestMachineOfAnUnlistedGroupIsNotCalledAStrangers(t *testing.T) {
 // B7: provision_timeout ends this wait like any other, and releases the node.
 func TestProvisionTimeoutEndsTheWaitForATakenName(t *testing.T) {
 	for _, status := range []string{"RUNNING", "TERMINATED"} {
-		p := Compute(scene.Of(with(t, "provision_timeout: 7200"), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour), vms("alpha-a3-0", "", status), aged(2*time.Hour))))
+		p := planOf(with(t, "provision_timeout: 7200"), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour), vms("alpha-a3-0", "", status), aged(2*time.Hour)))
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and requeue job 7: instance alpha-a3-0 in us-central1-a has the name of a node that waits, " +
 			"and slurmflex did not create it; unless it joins Slurm by itself, delete it (provision_timeout 02:00:00)"}, actions(p), status)
 	}
@@ -93,8 +93,8 @@ func TestProvisionTimeoutEndsTheWaitForATakenName(t *testing.T) {
 // B7: the wait outlasts ResumeTimeout, at which Slurm would set the node DOWN.
 func TestNodeWithATakenNameOutlastsResumeTimeout(t *testing.T) {
 	given := func(group string, age time.Duration) Plan {
-		return Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
-			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), aged(age), resumeTimeout(time.Hour))))
+		return planOf(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
+			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), aged(age), resumeTimeout(time.Hour)))
 	}
 	const rearmed = `set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`
 	assert.Contains(t, actions(given("theirs", time.Minute)), rearmed)
@@ -107,7 +107,7 @@ func TestNodeWithATakenNameOutlastsResumeTimeout(t *testing.T) {
 func TestResumeTimeoutIsResetLateWhileInsertedMachinesMayBoot(t *testing.T) {
 	waits := func(armed time.Duration, more ...part) string {
 		wait := memo.Wait{Place: "alpha-fix-job-7", Since: noon.Add(-time.Hour), Reset: noon.Add(-armed)}
-		return strings.Join(actions(Compute(scene.Of(mixed(t), spotWaits(time.Hour, commented("alpha-fix-0", wait.String()), resumeTimeout(time.Hour), and(more...))))), "\n")
+		return strings.Join(actions(planOf(mixed(t), spotWaits(time.Hour, commented("alpha-fix-0", wait.String()), resumeTimeout(time.Hour), and(more...)))), "\n")
 	}
 	failed := refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)
 	for name, more := range map[string]part{
@@ -124,24 +124,24 @@ func TestResumeTimeoutIsResetLateWhileInsertedMachinesMayBoot(t *testing.T) {
 // C20: if the names of two clusters clash, the problem names the group's owner and warns against
 // deleting the group.
 func TestGroupOfAnotherClusterNamesThatCluster(t *testing.T) {
-	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
+	p := planOf(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseExists, 0, 1), func(s *setting) {
 			r := s.Refused["alpha-a3-job-7"]
 			r.Owner = "alpha-a3"
 			s.Refused["alpha-a3-job-7"] = r
-		})))
+		}))
 
 	assert.Contains(t, p.Problems.Texts(), "group alpha-a3-job-7 in us-central1 belongs to cluster alpha-a3; rename this cluster's nodeset a3, or one of the two clusters, so that their names differ")
 }
 
 // Its stamp is this cluster's, but not the claim's, and no list shows the group yet.
 func TestGroupOfTheSameClusterIsNotCalledAStrangers(t *testing.T) {
-	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
+	p := planOf(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseExists, 0, 1), func(s *setting) {
 			r := s.Refused["alpha-a3-job-7"]
 			r.Owner = "alpha"
 			s.Refused["alpha-a3-job-7"] = r
-		})))
+		}))
 
 	assert.Empty(t, p.Problems)
 	assert.Equal(t, []string{
@@ -181,16 +181,16 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := with(t, "provision_timeout: 7200, renew_before: 600")
-			p := Compute(scene.Of(cfg, seen(append(given, ahead(day))...)))
+			p := planOf(cfg, seen(append(given, ahead(day))...))
 			assert.Empty(t, actions(p))
 			assert.Contains(t, p.Problems.Texts(), "the clock of this host is 1d00h ahead of Compute's; timeouts do not apply until it is correct: "+
 				"synchronize it (chronyc tracking; chronyc makestep)")
 			old := seen(append(given, ahead(day))...)
 			old.Skew = 5 * time.Minute
-			assert.NotEmpty(t, actions(Compute(scene.Of(cfg, old))), "its boot is given up when it is old")
+			assert.NotEmpty(t, actions(planOf(cfg, old)), "its boot is given up when it is old")
 		})
 	}
-	behind := Compute(scene.Of(alphaConfig(t), seen(func(s *setting) { s.Skew = -time.Hour })))
+	behind := planOf(alphaConfig(t), seen(func(s *setting) { s.Skew = -time.Hour }))
 	assert.Equal(t, []string{"the clock of this host is 1h00m behind Compute's: synchronize it (chronyc tracking; chronyc makestep)"}, behind.Problems.Texts())
 }
 
@@ -201,7 +201,7 @@ func TestOwnersWaitEndsWithoutARequeue(t *testing.T) {
 			s.Limits = map[uint32]scene.JobLimits{7: {Wait: time.Hour}}
 		})
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and " + want + " job 7: no capacity for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
-			returned(Compute(scene.Of(with(t, "on_provision_timeout: "+site), given))), site)
+			returned(planOf(with(t, "on_provision_timeout: "+site), given)), site)
 	}
 }
 
@@ -218,10 +218,6 @@ func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
 	}
 	in("by its comment", given(scene.JobLimits{Wait: time.Hour}), goes("hold", "slurmflex:wait 01:00:00"))
 	in("with an action after the wait", given(scene.JobLimits{Wait: time.Hour, Then: "cancel"}), goes("cancel", "slurmflex:wait 01:00:00"))
-	in("requeue too", given(scene.JobLimits{Wait: time.Hour, Then: "requeue"}), goes("requeue", "slurmflex:wait 01:00:00"))
-	in("before the time is over", given(scene.JobLimits{Wait: time.Hour + time.Second}))
-	in("but not for longer", given(scene.JobLimits{Wait: 3 * time.Hour}, started(7, 2*time.Hour), asked(2*time.Hour), told(7, "")),
-		"return alpha-a3-0 to Slurm and hold job 7: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
 	in("by its deadline, which is left to Slurm to end it", given(scene.JobLimits{Deadline: noon.Add(15 * time.Minute)}),
 		goes("requeue", "--deadline 2026-11-21T12:15:00Z"))
 	in("that it can still meet", given(scene.JobLimits{Deadline: noon.Add(15*time.Minute + time.Second)}))
@@ -234,8 +230,8 @@ func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
 func TestNodeOfAnUnreadRegionOutlastsResumeTimeout(t *testing.T) {
 	given := func(armed time.Duration, more ...part) []string {
 		wait := memo.Wait{Place: "alpha-a3-job-7/a1", Since: noon.Add(-2 * time.Hour), Reset: noon.Add(-armed)}
-		return actions(Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour),
-			onNodes("alpha-a3-0", func(n *slurm.Node) { n.Comment = wait.String() }), resumeTimeout(time.Hour), and(more...)))))
+		return planned(t, seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour),
+			onNodes("alpha-a3-0", func(n *slurm.Node) { n.Comment = wait.String() }), resumeTimeout(time.Hour), and(more...)))
 	}
 	unseen := func(s *setting) { s.Unseen = map[string]error{"us-central1": errors.New("503")} }
 	assert.Equal(t, []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T10:00:00Z, armed 2026-11-21T12:00:00Z"`},

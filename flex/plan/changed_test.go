@@ -111,7 +111,6 @@ func TestChangedJobKeepsItsRequestUntilItIsPlannedAgain(t *testing.T) {
 			w.door().Start, w.door().End = noon, noon.Add(time.Minute)
 			return w
 		}, late},
-		"it had no request": {func() waitingPending { w := newChanged().left(); w.Snap.Groups = nil; return w }, "door deleted"},
 		"the plan may be older than its change": {func() waitingPending {
 			w := newChanged().left().planned("alpha-a3-[0-1]")
 			w.door().Start, w.door().End = noon.Add(90*time.Second), noon.Add(6*time.Minute+30*time.Second)

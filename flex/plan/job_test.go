@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
@@ -185,26 +184,6 @@ func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
 	assert.Contains(t, planOf(alphaConfig(t), s).Actions, action.ReturnNodes{
 		OfJob: action.OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: action.Hold,
 	}, "nothing could help either of them")
-}
-
-// Two returns of one node would notify its jobs of two reasons, and hold a job after it has lost
-// nodes.
-func TestSharedNodeIsReturnedOnceInAPass(t *testing.T) {
-	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
-		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"))
-	const link = "projects/demo/global/instanceTemplates/a3"
-	template := s.Templates[link]
-	template.Model = "STANDARD"
-	s.Templates[link] = template
-	var given []action.Action
-	for _, a := range planOf(alphaConfig(t), s).Actions {
-		if back, ok := a.(action.ReturnNodes); ok {
-			given = append(given, back)
-			assert.Equal(t, []uint32{8}, back.Others)
-		}
-	}
-	require.Len(t, given, 1)
-	assert.Equal(t, uint32(7), given[0].About().Job)
 }
 
 func TestJobWithAHopelessRequestRetriesOnlyOnceReleased(t *testing.T) {

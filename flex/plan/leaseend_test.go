@@ -71,7 +71,6 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 		says("flex-start: requeued: the lease of its nodes ends or maintenance of a host begins at 2026-11-21T12:01:00Z, before its time limit"), requeued)
 	situations(t, with(t, "lease_end_warning: 600"))("a job is only warned where it is not to be requeued",
 		seen(runsFor("5:00:00", time.Minute), asks, told(7, endsAt(time.Minute)+warnedThen)))
-	situations(t, with(t, "on_lease_end: requeue"))("and only requeued where it is not to be warned", seen(runsFor("5:00:00", time.Minute), asks), requeuesAt(time.Minute), requeued)
 }
 
 // A list lacks a machine of a job that has been signalled, perhaps the one that ends first.

@@ -183,22 +183,6 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 	}
 }
 
-func TestLimitIsNamedWhateverReasonSlurmShows(t *testing.T) {
-	for reason, named := range map[string]bool{
-		"None": true, "AssocGrpNodeLimit": true, "QOSGrpNodeLimit": true, "Licenses": true, "Priority": true, "Dependency": false, "JobHeldUser": false,
-	} {
-		w := newLimitedPending()
-		w.limit("ml", "GrpTRES", "node", 2, 2)
-		w.waits(1, ml).Reason = reason
-		doors, held := w.doors()
-		assert.Empty(t, doors)
-		assert.Equal(t, named, len(held) == 1, reason)
-		w.Snap.Allowances = slurm.Allowances{}
-		_, held = w.doors()
-		assert.Empty(t, held)
-	}
-}
-
 func TestLimitsCountJobsWithDoors(t *testing.T) {
 	w := newLimitedPending()
 	first := w.waits(2, ml)

@@ -9,10 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
-	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
 
@@ -64,25 +62,4 @@ func TestOnlyJobsThatLackOnlyNodesWaitInLine(t *testing.T) {
 	w.Snap.Late = nil
 	w.Snap.Unseen[scenetest.US] = errors.New("503")
 	assert.Equal(t, []string{"7:", "10:"}, w.ahead(7, 10), "requests of an unread region are unknown")
-}
-
-func TestNodesInOneRequestShareAPosition(t *testing.T) {
-	at := func(job uint32, nodes ...string) demand.Wait {
-		return demand.Wait{Job: job, NodeSet: "us", Region: scenetest.US, Group: "g", Nodes: nodes, Stage: demand.Queued, Request: "a1", Requested: noon}
-	}
-	w := newSeveralPlaces("")
-	w.Snap.Jobs = []slurm.Job{}
-	back := at(1, "n0")
-	back.Stage = demand.Returning
-	static := at(0, "n1")
-	static.Request, static.Requested = "a0", noon.Add(-time.Hour)
-	later := at(4, "n4", "n5")
-	later.Request = ""
-	later.Requested = time.Time{}
-	line := plan.Line(w.Scene(), plan.Plan{Waits: []demand.Wait{later, at(3, "n3"), back, at(2, "n2"), static}})
-	got := map[uint32]string{}
-	for id, a := range line {
-		got[id] = fmt.Sprint(a[0].Nodes, " ", a[0].Jobs)
-	}
-	assert.Equal(t, map[uint32]string{2: "1 0", 3: "1 0", 4: "3 2"}, got)
 }

@@ -688,3 +688,42 @@ func TestDoorOfARequeuedJobOpensWhenSlurmLetsItStart(t *testing.T) {
 	w.job().Start = noon
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:00:00Z", w.inSlurm())
 }
+
+// endedIn returns the reservations and requests that a plan ends, and why.
+func endedIn(p plan.Plan) map[string]string {
+	ends := map[string]string{}
+	for _, a := range p.Actions {
+		switch a := a.(type) {
+		case action.DeleteReservation:
+			if memo.ParseHold(cluster, a.Name).Kind != memo.CoverHold {
+				ends[a.Name] = a.Because()
+			}
+		case action.ReturnNodes:
+			ends[a.Door] = a.Because()
+		case action.CancelRequest:
+			ends[a.Group.String()+"/"+a.Request] = a.Because()
+		}
+	}
+	return ends
+}
+
+// The door and its request end in one pass, with one reason.
+func TestRequestBehindAnEndedDoorEndsForTheDoorsReason(t *testing.T) {
+	for why, change := range map[string]func(*slurm.Job){
+		"its job is held":                          func(j *slurm.Job) { j.Priority, j.Reason = 0, "JobHeldUser" },
+		"its job excludes alpha-a3-1 now":          func(j *slurm.Job) { j.Excludes = "alpha-a3-1" },
+		"its job asks for alpha-a3-2 now":          func(j *slurm.Job) { j.Needs = "alpha-a3-2" },
+		"its job waits for other jobs":             func(j *slurm.Job) { j.Reason = "Dependency" },
+		"its job may not use these nodes any more": func(j *slurm.Job) { j.Partition = "other" },
+		"its job uses another reservation":         func(j *slurm.Job) { j.Reservation = "theirs" },
+	} {
+		w := newWaitingPending()
+		change(w.job())
+		assert.NotContains(t, strings.Join(w.inCompute(), "\n"), "request 2 nodes", why)
+		w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
+			Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour, Created: noon.Add(-50 * time.Second),
+		})
+		ends := endedIn(plan.Compute(w.Scene()))
+		assert.Equal(t, map[string]string{doorName: why, "us-central1/alpha-a3-job-7/a1": why}, ends)
+	}
+}

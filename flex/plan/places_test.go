@@ -258,17 +258,7 @@ func TestJobWaitsOnlyInPartitionsWhereLimitsAllowIt(t *testing.T) {
 			w.Snap.Jobs[0].Reservation, w.Snap.Jobs[0].Reason = first, "Reservation"
 			w.reserve(first, 15*time.Minute, "alpha-eu-[0-1]")
 		}, "reserve alpha-us-[0-1] from 2026-11-21T12:15:00Z"},
-		"idle machines are not":                {"us,eu", func(w severalPlaces) { idle(w); limit(w).Most = 26 }, ""},
 		"a limit is reached in all its places": {"us,eu", func(w severalPlaces) { idle(w); limit(w).Used = 20 }, ""},
-		"another's door does not keep it from idle machines": {"us,eu", func(w severalPlaces) {
-			idle(w)
-			limit(w).Most = 26
-			w.Snap.Partitions[2].PerNode = map[string]int64{"gres/gpu": 1}
-			w.submit(6, "od").Reason = "Reservation"
-			w.Snap.Allowances.Charges[6] = slurm.Charge{Account: "ml", QOS: "normal"}
-			w.Snap.Jobs[1].Reservation = newDoor("6")
-			w.reserve(w.Snap.Jobs[1].Reservation, 15*time.Minute, "alpha-od-[0-1]")
-		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newSeveralPlaces("")

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -71,15 +69,11 @@ var rules = map[string]rule{
 	"leaves unseen regions alone":          leavesUnseenRegions,
 	"asks for no node twice":               asksForNoNodeTwice,
 	"asks for no node that it returns":     asksForNoNodeThatItGivesBack,
-	"makes doors where Slurm has planned":  makesDoorsWhereSlurmHasPlanned,
-	"asks for none without a door":         asksForNothingWithoutADoor,
-	"asks for nothing that is blocked":     asksForNothingBlocked,
 	"keeps to the limits on what is spent": keepsToLimits,
 	"keeps to max_active_requests":         keepsToMaxActiveRequests,
 	"ends no job but by cancel":            endsNoJobButByCancel,
 	"keeps to max_deletions_per_pass":      keepsToMaxDeletions,
 	"deletes only what is finished":        deletesOnlyWhatIsFinished,
-	"gives names that Compute takes":       givesFitNames,
 	"says why":                             saysWhy,
 	"leaves nothing in silence":            leavesNothingInSilence,
 	"leaves nothing paid in silence":       leavesNothingPaidInSilence,
@@ -96,17 +90,6 @@ func broken(s *sight, p plan.Plan) (all []string) {
 		}
 	}
 	return all
-}
-
-// breaksNoRule fails the test unless the world's plan keeps all rules. It returns the plan.
-func breaksNoRule(t *rapid.T, w *world) plan.Plan {
-	t.Helper()
-	snap := w.snapshot()
-	p := plan.Compute(scene.Of(w.cfg, snap))
-	if wrong := broken(sightOf(w.cfg, snap), p); len(wrong) > 0 {
-		t.Fatalf("%s\nin this world:\n%s", strings.Join(wrong, "\n"), told(w))
-	}
-	return p
 }
 
 // atWork reports whether a job in that state runs on its nodes: it has nodes and does not wait for

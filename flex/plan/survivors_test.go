@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/mig"
@@ -83,25 +82,6 @@ func TestReplacementMatchesPlacementAndLeaseOfTheOthers(t *testing.T) {
 	assert.Equal(t, "alpha-a3-job-7", group.Policy)
 	assert.Equal(t, []string{"alpha-a3-3"}, request.Instances)
 	assert.Equal(t, 220*time.Minute, request.Duration)
-}
-
-// If jobs wait CONFIGURING, or a nodeset is not covered, salvage keeps no machines.
-func TestUncoveredJobLosesAllItsMachines(t *testing.T) {
-	for name, uncover := range map[string]func(w waitingPending){
-		"waiting: configuring": func(w waitingPending) { w.Config.Options.Waiting = config.Configuring },
-		"a shared partition":   func(w waitingPending) { w.Config.Partitions[0].Exclusive = false },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWaitingPending()
-			uncover(w)
-			w.salvaging()
-			w.Snap.Reservations = nil
-			w.lose()
-			assert.Equal(t, lostDown, w.inSlurm())
-			w.requeued()
-			assert.Equal(t, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down", w.inSlurm())
-		})
-	}
 }
 
 func TestSurvivorsAreReleasedIfTheirPartitionStartsNoJobs(t *testing.T) {

@@ -38,13 +38,13 @@ func (w *world) within(text string) string {
 func TestValidConfigurationPrintsOneLine(t *testing.T) {
 	w := newWorld(t)
 	r := w.flex("config", "check").exits(exitDone)
-	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: 1 of 1 nodeset uses flex-start\n", r.stdout.String())
+	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: slurmflex provisions 1 of 1 nodeset\n", r.stdout.String())
 	assert.Empty(t, r.stderr.String())
 	assert.Empty(t, w.cloud.Calls())
 	assert.Empty(t, w.calls())
 	w.configure("dws_flex: {use_job_duration: true}", "capacity: spot")
 	r = w.flex("config", "check").exits(exitDone)
-	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: 0 of 1 nodeset use flex-start, 1 other capacity\n", r.stdout.String())
+	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: slurmflex provisions 1 of 1 nodeset\n", r.stdout.String())
 }
 
 func TestConfigurationWithAdviceIsValid(t *testing.T) {
@@ -52,7 +52,7 @@ func TestConfigurationWithAdviceIsValid(t *testing.T) {
 	w.configure("{use_job_duration: true}", "{use_job_duration: true, job_duration_margin: 0}")
 	r := w.flex("config", "check").exits(exitDone)
 	assert.Equal(t, `config.yaml:14: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)
-config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start
+config.yaml: OK: cluster alpha: slurmflex provisions 1 of 1 nodeset
 `, w.within(r.stdout.String()))
 	assert.Empty(t, r.stderr.String())
 }
@@ -70,7 +70,7 @@ func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
 	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(exitDone)
 	lines := strings.Split(strings.TrimSuffix(r.stdout.String(), "\n"), "\n")
-	require.Equal(t, path+": OK: cluster hpc: 3 of 6 nodesets use flex-start", lines[len(lines)-1])
+	require.Equal(t, path+": OK: cluster hpc: slurmflex provisions 3 of 6 nodesets", lines[len(lines)-1])
 
 	ignored, err := os.ReadFile("../../config/testdata/slurm-gcp.ignored")
 	require.NoError(t, err)

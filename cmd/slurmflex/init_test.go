@@ -24,7 +24,7 @@ func TestConfigCheckAcceptsTheFilesOfInit(t *testing.T) {
 	r.reports("Partition to create [train]: ")
 	r.shows("- create the instance template projects/my-project/regions/us-central1/instanceTemplates/a3 (docs/install.md, step 3)\n")
 	check := prepare(t, w.env(), os.Args[0], "--config", w.path("new.yaml"), "config", "check").exits(exitDone)
-	assert.Equal(t, w.path("new.yaml")+": OK: cluster alpha: 1 of 1 nodeset uses flex-start\n", check.stdout.String())
+	assert.Equal(t, w.path("new.yaml")+": OK: cluster alpha: slurmflex provisions 1 of 1 nodeset\n", check.stdout.String())
 	text, err := os.ReadFile(w.path("flex.conf"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "NodeName=alpha-a3-[0-7] ")

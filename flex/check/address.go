@@ -5,10 +5,7 @@ import (
 	"errors"
 	"net"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"slurmflex/config"
 	"slurmflex/slurm"
@@ -28,22 +25,12 @@ const lookupLimit = 10 * time.Second
 func (w *World) observeAddresses(ctx context.Context, cfg *config.Config, names resolver) {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
-	var mu sync.Mutex
-	var side errgroup.Group
+	var side reads
 	side.SetLimit(sideBySide)
 	for _, n := range w.Nodes.Is {
-		set, _, ours := cfg.Find(n.Name)
-		if !ours || set.Flex == nil || !isUp(n.State) || n.Addr == "" {
-			continue
+		if cfg.FlexSetOf(n.Name) != nil && isUp(n.State) && n.Addr != "" {
+			read(&side, w.Addresses, n.Name, func() ([]string, error) { return names.LookupHost(ctx, n.Addr) })
 		}
-		side.Go(func() error {
-			if _, err := names.LookupHost(ctx, n.Addr); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				w.Unresolved[n.Name] = err
-			}
-			return nil
-		})
 	}
 	_ = side.Wait() // the world has the errors
 }
@@ -53,15 +40,12 @@ func isUp(s slurm.State) bool {
 	return s.Has(slurm.Cloud) && s.Flags&(slurm.PoweredDown|slurm.PoweringDown|slurm.PoweringUp) == 0
 }
 
-// addresses checks whether this host resolves the addresses of a nodeset's nodes, and whether the
-// nodes answer slurmctld.
-func (j *judge) addresses(set *config.NodeSet, nodes []string, there map[string]slurm.Node) {
-	var unknown, silent, mute []string
+// addresses checks whether this host resolves the addresses of a nodeset's nodes.
+func (j *judge) addresses(set *config.NodeSet, nodes []string) {
+	var unknown, silent []string
 	var notFound, failed error
 	for _, name := range nodes {
-		switch err := j.world.Unresolved[name]; {
-		case err == nil && isUp(there[name].State) && there[name].State.Has(slurm.NotResponding):
-			mute = append(mute, name)
+		switch err := j.world.Addresses[name].Err; {
 		case err == nil:
 		case isNotFound(err):
 			unknown, notFound = append(unknown, name), err
@@ -79,10 +63,6 @@ func (j *judge) addresses(set *config.NodeSet, nodes []string, there map[string]
 	}
 	if len(silent) > 0 {
 		j.say(Unread, "nodeset."+set.Name, "addresses of %s: %v; check the name servers in /etc/resolv.conf", slurm.Fold(silent), failed)
-	}
-	if len(mute) > 0 {
-		j.say(Advice, "nodeset."+set.Name, "slurmctld has no answer from %s; check that slurmd runs there, and that firewalls and the VPN pass SlurmdPort from this host and SlurmctldPort from the nodes",
-			slurm.Fold(mute))
 	}
 }
 

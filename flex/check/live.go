@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"slurmflex/config"
 	"slurmflex/mig"
@@ -44,7 +43,6 @@ func (j *judge) compute() {
 	}
 	j.endpoints()
 	j.quotas()
-	j.clock()
 }
 
 // judge collects differences between a configuration and the world.
@@ -128,8 +126,8 @@ func (j *judge) place(set *config.NodeSet) {
 	case !r.Is.Up:
 		j.say(Fault, key+"subnetwork", "region %s is DOWN according to Compute; wait, or use another region", set.Region)
 	}
+	at := key + "zone_policy_allow"
 	for _, zone := range set.Zones {
-		at := j.zoneKey(set, zone)
 		switch z := j.world.Zones[zone]; {
 		case absent(z.Err):
 			j.say(Fault, at, "zone %s does not exist; use another zone of %s", zone, set.Region)
@@ -137,20 +135,6 @@ func (j *judge) place(set *config.NodeSet) {
 			j.unread(at, z.Err, "grant the credentials the permission compute.zones.get")
 		case !z.Is.Up:
 			j.say(Fault, at, "zone %s is DOWN according to Compute; wait, or remove it", zone)
-		}
-	}
-}
-
-// zoneKey returns the key of a zone in zone_policy_allow.
-func (j *judge) zoneKey(set *config.NodeSet, zone string) string {
-	list := "nodeset." + set.Name + ".zone_policy_allow"
-	for i := 0; ; i++ {
-		key := fmt.Sprintf("%s[%d]", list, i)
-		if !j.keys.Has(key) {
-			return list
-		}
-		if v, _ := j.keys.Value(key); v == zone {
-			return key
 		}
 	}
 }
@@ -185,15 +169,15 @@ func (j *judge) template(set *config.NodeSet) {
 
 // machines checks the machine type in the nodeset's zones.
 func (j *judge) machines(set *config.NodeSet) {
-	t := j.world.Templates[set.Template]
+	t, key := j.world.Templates[set.Template], "nodeset."+set.Name+".zone_policy_allow"
 	for _, zone := range set.Zones {
 		m, asked := j.world.Machines[offer{zone, t.Is.MachineType}]
 		switch {
 		case !asked:
 		case absent(m.Err):
-			j.say(Fault, j.zoneKey(set, zone), "zone %s has no %s; remove it, or use a template with a machine type that the zone has", zone, t.Is.MachineType)
+			j.say(Fault, key, "zone %s has no %s; remove it, or use a template with a machine type that the zone has", zone, t.Is.MachineType)
 		case m.Err != nil:
-			j.unread(j.zoneKey(set, zone), m.Err, "grant the credentials the permission compute.machineTypes.get")
+			j.unread(key, m.Err, "grant the credentials the permission compute.machineTypes.get")
 		}
 	}
 	if m, ok := j.machine(set); ok && !m.FlexStart() && !set.Flex.UseBulkInsert {
@@ -211,28 +195,4 @@ func (j *judge) machine(set *config.NodeSet) (mig.MachineType, bool) {
 		}
 	}
 	return mig.MachineType{}, false
-}
-
-// maxOff is the largest tolerated difference between the clocks. Leases end by Compute's clock, and
-// reservations start by this host's clock. Google's tokens tolerate some minutes.
-const maxOff = 30 * time.Second
-
-// clock compares this host's clock with Compute's.
-func (j *judge) clock() {
-	if j.world.Clock.Err != nil {
-		j.unread("clock", j.world.Clock.Err, "check that this host's clock is synchronized")
-		return
-	}
-	off := j.world.Clock.Off()
-	if off.Abs() <= maxOff {
-		return
-	}
-	way := "ahead of"
-	if off < 0 {
-		way = "behind"
-	}
-	j.found = append(j.found, Finding{
-		Level: Fault, File: j.keys.File, Key: "clock",
-		Text: fmt.Sprintf("this host's clock is %s %s Compute's, which determines when leases end; synchronize it with chrony or ntpd", off.Abs().Round(time.Second), way),
-	})
 }

@@ -21,7 +21,7 @@ func TestCheckAcceptsACorrectSlurmAndCompute(t *testing.T) {
 			}
 			report := w.report()
 			require.NoError(t, report.Err())
-			assert.Equal(t, advice+"config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start; Slurm and Compute match\n", w.within(report.String()))
+			assert.Equal(t, advice+"config.yaml: OK: cluster alpha: slurmflex provisions 1 of 1 nodeset; Slurm and Compute match\n", w.within(report.String()))
 		})
 	}
 }

@@ -26,7 +26,6 @@ type scheduler interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Partitions(ctx context.Context) ([]slurm.Partition, error)
 	Nodes(ctx context.Context) ([]slurm.Node, error)
-	Reservations(ctx context.Context) ([]slurm.Reservation, error)
 	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
 }
 
@@ -37,7 +36,6 @@ type Cloud interface {
 	Region(ctx context.Context, name string) (mig.Region, error)
 	Zone(ctx context.Context, name string) (mig.Zone, error)
 	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
-	Clock(ctx context.Context, region string) (time.Time, error)
 	Lacking(ctx context.Context, region string) ([]string, error)
 }
 
@@ -49,17 +47,15 @@ type Seen[T any] struct {
 
 // World is everything that a check observed.
 type World struct {
-	At         time.Time // when the world was observed
-	User       int       // uid of the observer
+	User       int // uid of the observer
 	Conf       Seen[slurm.Config]
 	Partitions Seen[[]slurm.Partition]
 	Nodes      Seen[[]slurm.Node]
-	Reserved   Seen[[]slurm.Reservation]
-	Allowances Seen[slurm.Allowances] // only if a limit is of an account
-	File       *slurmconf.File        // nil if unreadable here
-	Unresolved map[string]error       // by node: why this host cannot resolve its address
-	Programs   map[string]program     // programs named in slurm.conf, by path
-	Hooks      string                 // folder of slurmflex's programs; empty: the packages' one
+	Allowances Seen[slurm.Allowances]    // only if a limit is of an account
+	File       *slurmconf.File           // nil if unreadable here
+	Addresses  map[string]Seen[[]string] // by node that is up: as this host resolves it
+	Programs   map[string]program        // programs named in slurm.conf, by path
+	Hooks      string                    // folder of slurmflex's programs; empty: the packages' one
 
 	Client    error            // why Compute cannot be queried at all
 	Groups    map[string]error // by region: why its groups cannot be listed; nil if they can
@@ -68,29 +64,10 @@ type World struct {
 	Zones     map[string]Seen[mig.Zone]
 	Templates map[string]Seen[mig.Template] // by link
 	Machines  map[offer]Seen[mig.MachineType]
-	Clock     Clock
 }
 
 // offer is a machine type in a zone.
 type offer struct{ Zone, Machine string }
-
-// Clock compares Compute's clock with this host's.
-type Clock struct {
-	Before, There, After time.Time // here, at Compute, here; zero if Compute was not queried
-	Err                  error
-}
-
-// Off returns the difference between this host's clock and Compute's, which has whole seconds. It
-// is positive if this host's clock is ahead.
-func (c Clock) Off() time.Duration {
-	switch {
-	case c.Before.After(c.There.Add(time.Second)):
-		return c.Before.Sub(c.There.Add(time.Second))
-	case c.After.Before(c.There):
-		return c.After.Sub(c.There)
-	}
-	return 0
-}
 
 // liveLimit bounds how long Live waits for Slurm and Compute, because a person waits for its result.
 const liveLimit = time.Minute
@@ -103,7 +80,7 @@ func Live(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, noCloud
 	if noCloud != nil {
 		c = nil // it may be a nil pointer
 	}
-	w := observe(bounded, cfg, s, c, net.DefaultResolver, time.Now)
+	w := observe(bounded, cfg, s, c, net.DefaultResolver)
 	w.Client = noCloud
 	if ctx.Err() != nil {
 		return World{}, fmt.Errorf("check interrupted: %w", context.Cause(ctx))
@@ -115,9 +92,9 @@ func Live(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, noCloud
 
 // observe reads everything that a check needs, concurrently. Failed reads are recorded as errors in
 // the world. Without a Cloud it reads only Slurm.
-func observe(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, names resolver, now func() time.Time) World {
+func observe(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, names resolver) World {
 	w := World{
-		At: now(), User: os.Geteuid(), Programs: map[string]program{}, Groups: map[string]error{}, Unresolved: map[string]error{}, Lacking: map[string]Seen[[]string]{},
+		User: os.Geteuid(), Programs: map[string]program{}, Groups: map[string]error{}, Addresses: map[string]Seen[[]string]{}, Lacking: map[string]Seen[[]string]{},
 		Regions: map[string]Seen[mig.Region]{}, Zones: map[string]Seen[mig.Zone]{},
 		Templates: map[string]Seen[mig.Template]{}, Machines: map[offer]Seen[mig.MachineType]{},
 	}
@@ -127,7 +104,7 @@ func observe(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, name
 		w.observeAddresses(ctx, cfg, names)
 	})
 	if c != nil {
-		side.Go(func() { w.observeCompute(ctx, cfg, c, now) })
+		side.Go(func() { w.observeCompute(ctx, cfg, c) })
 	}
 	side.Wait()
 	return w
@@ -139,7 +116,6 @@ func (w *World) observeSlurm(ctx context.Context, cfg *config.Config, s schedule
 	}
 	w.Partitions.Is, w.Partitions.Err = s.Partitions(ctx)
 	w.Nodes.Is, w.Nodes.Err = s.Nodes(ctx)
-	w.Reserved.Is, w.Reserved.Err = s.Reservations(ctx)
 	if slices.ContainsFunc(cfg.Options.Limits, func(l config.Limit) bool { return l.Account != "" }) {
 		w.Allowances.Is, w.Allowances.Err = s.Allowances(ctx, true)
 	}
@@ -157,56 +133,46 @@ func (w *World) observeSlurm(ctx context.Context, cfg *config.Config, s schedule
 	}
 }
 
-// sideBySide limits the concurrent calls to Compute.
+// sideBySide limits the concurrent calls to Compute, and those to name servers.
 const sideBySide = 8
+
+// reads makes calls side by side.
+type reads struct {
+	errgroup.Group
+	mu sync.Mutex
+}
+
+// read makes a call and notes its result under a key.
+func read[K comparable, T any](r *reads, into map[K]Seen[T], key K, call func() (T, error)) {
+	r.Go(func() error {
+		is, err := call()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		into[key] = Seen[T]{is, err}
+		return nil
+	})
+}
 
 // observeCompute reads the regions first. It skips everything else in a region if listing its
 // groups fails.
-func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud, now func() time.Time) {
+func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud) {
 	regions := cfg.FlexRegions()
 	_, unseen := c.Groups(ctx, cfg.Cluster, regions)
-	for _, region := range regions {
-		w.Groups[region] = unseen[region]
-	}
-	var mu sync.Mutex
-	var side errgroup.Group
+	var side reads
 	side.SetLimit(sideBySide)
 	for _, region := range regions {
-		if unseen[region] != nil {
+		if w.Groups[region] = unseen[region]; unseen[region] != nil {
 			continue
 		}
-		side.Go(func() error {
-			r, err := c.Region(ctx, region)
-			mu.Lock()
-			defer mu.Unlock()
-			w.Regions[region] = Seen[mig.Region]{r, err}
-			return nil
-		})
+		read(&side, w.Regions, region, func() (mig.Region, error) { return c.Region(ctx, region) })
 		if cfg.Options.HasEndpoint(region) {
-			side.Go(func() error {
-				methods, err := c.Lacking(ctx, region)
-				mu.Lock()
-				defer mu.Unlock()
-				w.Lacking[region] = Seen[[]string]{methods, err}
-				return nil
-			})
-		}
-		if w.Clock.Before.IsZero() {
-			w.Clock.Before = now()
-			w.Clock.There, w.Clock.Err = c.Clock(ctx, region)
-			w.Clock.After = now()
+			read(&side, w.Lacking, region, func() ([]string, error) { return c.Lacking(ctx, region) })
 		}
 	}
 	for _, zone := range zonesOf(cfg, unseen) {
-		side.Go(func() error {
-			z, err := c.Zone(ctx, zone)
-			mu.Lock()
-			defer mu.Unlock()
-			w.Zones[zone] = Seen[mig.Zone]{z, err}
-			return nil
-		})
+		read(&side, w.Zones, zone, func() (mig.Zone, error) { return c.Zone(ctx, zone) })
 	}
-	_ = side.Wait() // each call records its error in the world
+	_ = side.Wait() // the world has the errors
 	w.observeMachines(ctx, cfg, c, unseen)
 }
 

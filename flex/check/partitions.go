@@ -58,6 +58,7 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than their leases, which end them; set MaxTime=%s", is.MaxTime, write)
 	}
 	j.resumeTimeout(p, is)
+	j.pendingIn(version, is)
 }
 
 // keepIdle checks what ends the idle time of kept nodes. Their job must not end it, and Slurm must
@@ -142,7 +143,7 @@ func (j *judge) nodes(version slurm.Version) {
 			j.record(Fault, "NodeName", slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
 		}
 		j.superfluous(set)
-		j.addresses(set, names, there)
+		j.addresses(set, names)
 		j.gres(set, there)
 	}
 }
@@ -165,14 +166,8 @@ func (j *judge) gres(set *config.NodeSet, there map[string]slurm.Node) {
 		switch is := slurmconf.ParseGPUs(gres); {
 		case is.Count > m.GPUs:
 			j.record(Fault, "NodeName", names, "Gres=%s is more than the %d GPUs of %s, so Slurm drains the nodes; set %s", gres, m.GPUs, m.Name, written(want))
-		case is.Count == 0:
-			j.record(Advice, "NodeName", names, "has no GPUs in Slurm, but %s has; set %s", m.Name, written(want))
-		case is.Count != want.Count:
-			j.record(Advice, "NodeName", names, "Gres=%s is not what %s has; set %s", gres, m.Name, written(want))
-		case is.Type == "":
-			j.record(Advice, "NodeName", names, "Gres=%s names no type, so Slurm refuses jobs that request gpu:%s; set %s, or add Gres: %[1]q to node_conf to keep it", gres, want.Type, written(want))
 		default:
-			j.record(Advice, "NodeName", names, "Gres=%s has another type than config slurm-conf writes; set %s, or add Gres: %[1]q to node_conf to keep it", gres, written(want))
+			j.record(Advice, "NodeName", names, "Gres=%q is not what config slurm-conf writes for %s; set %s, or add Gres: %[1]q to node_conf to keep it", gres, m.Name, written(want))
 		}
 	}
 }

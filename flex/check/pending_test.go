@@ -32,7 +32,7 @@ func TestSettingsThatPreventPendingAreReported(t *testing.T) {
 			cfg := changed(t, "project", "project")
 			cfg.Options.Waiting = test.waiting
 			site := controller{config: slurm.Config{"PreemptType": test.preempt}, partitions: []slurm.Partition{{Name: "train", SuspendTime: after(test.suspend)}}}
-			found := compare(cfg, observe(t.Context(), cfg, site, &cloud{}, nil, time.Now))
+			found := compare(cfg, observe(t.Context(), cfg, site, &cloud{}, nil))
 			assert.Equal(t, test.preempts, says(found, preempts))
 			assert.Equal(t, test.short, says(found, short))
 		})
@@ -42,18 +42,4 @@ func TestSettingsThatPreventPendingAreReported(t *testing.T) {
 // says reports whether any finding contains the text.
 func says(found Findings, text string) bool {
 	return slices.ContainsFunc(found, func(f Finding) bool { return strings.Contains(f.String(), text) })
-}
-
-func TestCoverWithoutADaemonIsReported(t *testing.T) {
-	now := time.Now()
-	for ago, named := range map[time.Duration]bool{time.Minute: false, 10 * time.Minute: true} {
-		cfg := changed(t, "project", "project")
-		lives := (time.Hour + 7*time.Minute - ago).Round(time.Minute)
-		site := controller{reserved: []slurm.Reservation{{
-			Name: "slurmflex-alpha.cover-1795262400", Start: now.Add(-time.Hour),
-			Flags: []string{"PURGE_COMP=" + slurm.Limit{Kind: slurm.LimitSet, Duration: lives}.String()},
-		}}}
-		found := compare(cfg, observe(t.Context(), cfg, site, &cloud{}, nil, time.Now))
-		assert.Equal(t, named, says(found, "no daemon has kept it up since"), ago.String())
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,7 +28,7 @@ func TestCheckReportsTheFormerGate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := changed(t, "project", "project")
-			found := compare(cfg, observe(t.Context(), cfg, controller{config: c.conf, version: "24.11.5"}, &cloud{}, nil, time.Now))
+			found := compare(cfg, observe(t.Context(), cfg, controller{config: c.conf, version: "24.11.5"}, &cloud{}, nil))
 			var got []string
 			for _, f := range append(found.Of(Fault), found.Of(Advice)...) {
 				if f.Key == "PrologSlurmctld" {

@@ -34,10 +34,6 @@ func (j *judge) quotas() {
 			continue
 		}
 		j.groups(region, r.Is)
-		if most > mig.DefaultOperations {
-			j.say(Advice, key, "%d active requests in %s may be created at once, and Compute documents a default of %d concurrent operations; it does not show the project's quota regional_concurrent_operations, so look it up in the console, and ask for more or set this to %[3]d",
-				most, region, mig.DefaultOperations)
-		}
 		q, shown := r.Is.Quota(mig.ActiveRequestsQuota)
 		switch {
 		case shown && float64(most) > q.Limit:

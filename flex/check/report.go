@@ -45,19 +45,7 @@ func reportOf(file string, cfg *config.Config, live bool, found Findings) Report
 		Envelope: view.EnvelopeOf("check"), File: file, Cluster: cfg.Cluster, Live: live, Findings: append(Findings{}, found...),
 		Valid: len(found.Of(Fault)) == 0, Complete: len(found.Of(Unread)) == 0,
 	}
-	flexStart, uses, others := 0, "use", ""
-	for _, set := range cfg.FlexSets() {
-		if !set.Flex.Capacity.AtOnce() {
-			flexStart++
-		}
-	}
-	if flexStart == 1 {
-		uses = "uses"
-	}
-	if rest := len(cfg.FlexSets()) - flexStart; rest > 0 {
-		others = fmt.Sprintf(", %d other capacity", rest)
-	}
-	r.sums = fmt.Sprintf("%d of %s %s flex-start%s", flexStart, view.Count(len(cfg.NodeSets), "nodeset"), uses, others)
+	r.sums = fmt.Sprintf("slurmflex provisions %d of %s", len(cfg.FlexSets()), view.Count(len(cfg.NodeSets), "nodeset"))
 	return r
 }
 

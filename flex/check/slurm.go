@@ -38,7 +38,7 @@ func (j *judge) slurm() {
 	j.hooks()
 	j.formerGate()
 	j.user()
-	j.pending(version)
+	j.pending()
 	if j.world.Partitions.Err != nil {
 		j.say(Unread, "partitions", "%v", j.world.Partitions.Err)
 	} else {

@@ -48,7 +48,7 @@ func TestSlurmConfFromSlurmflexIsValidAndRunsAJob(t *testing.T) {
 	require.NoError(t, err)
 	assert.Regexp(t, `^(?:.*CVE-2026-.*\n)?\S+: nodeset.cpu: ignored .*
 \S+: nodeset.g2: advice: is in partition open, .*
-(?:.*CVE-2026-.*\n)?\S+: OK: cluster alpha: 2 of 3 nodesets use flex-start; Slurm and Compute match\n$`, out)
+(?:.*CVE-2026-.*\n)?\S+: OK: cluster alpha: slurmflex provisions 2 of 3 nodesets; Slurm and Compute match\n$`, out)
 	awaitDone(t, l, submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15"))
 }
 

@@ -46,7 +46,6 @@ func TestBillIsATable(t *testing.T) {
 (none)         2.0   16.0   80.00
 ml             2.0   16.0   80.00
 total          4.0   32.0  160.00
-the same machine hours: 320.00 at on-demand prices
 prices of 2026-11-01
 `, w.prints("cost", "--prices", w.path("prices.yaml")))
 }

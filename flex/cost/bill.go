@@ -87,14 +87,6 @@ type Bill struct {
 	rows     map[string]*Sum
 	raceLost int64 // machine seconds for jobs that started in another nodeset
 	ongoing  int   // leases that have not ended
-
-	day dayOf // the day of the last call of setDay
-}
-
-// dayOf is a day and its name.
-type dayOf struct {
-	from, to history.Time
-	name     string
 }
 
 // never is later than any time in a bill.
@@ -123,9 +115,10 @@ func (b *Bill) Take(e *history.Entry) {
 			b.add(e, p, b.key(e, p.who), b.from, b.to)
 			return
 		}
-		for at := max(p.from, b.from); at < min(p.to, b.to); at = b.day.to {
-			b.setDay(at)
-			b.add(e, p, b.day.name, max(b.day.from, b.from), min(b.day.to, b.to))
+		for at := max(p.from, b.from); at < min(p.to, b.to); {
+			first, next := Period(config.Day, at.Time(), b.zone)
+			b.add(e, p, first.Format(time.DateOnly), max(history.At(first), b.from), min(history.At(next), b.to))
+			at = history.At(next)
 		}
 	})
 }
@@ -169,16 +162,6 @@ func (b *Bill) key(e *history.Entry, who *history.Who) string {
 		return who.Name
 	}
 	return strconv.FormatUint(uint64(who.Job), 10)
-}
-
-// setDay finds the day of a time in the bill's zone.
-func (b *Bill) setDay(at history.Time) {
-	if b.day.from <= at && at < b.day.to {
-		return
-	}
-	year, month, day := at.Time().In(b.zone).Date()
-	first := startOf(year, month, day, b.zone)
-	b.day = dayOf{history.At(first), history.At(startOf(year, month, day+1, b.zone)), first.Format(time.DateOnly)}
 }
 
 // Period returns the day, week or month of a time, from its start up to the start of the next. Weeks

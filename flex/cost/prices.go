@@ -122,16 +122,3 @@ func (p *Prices) Of(s *Sum) (cost float64, unpriced []string) {
 	slices.Sort(unpriced)
 	return cost, slices.Compact(unpriced)
 }
-
-// as returns the cost of the sum if all of it were billed with that model. known is false if a
-// machine type lacks a price for the model.
-func (p *Prices) as(s *Sum, model Model) (cost float64, known bool) {
-	for _, r := range s.inOrder() {
-		price, ok := p.Hour(r.machine, model)
-		if !ok {
-			return 0, false
-		}
-		cost += price * s.rates[r] / hour
-	}
-	return cost, true
-}

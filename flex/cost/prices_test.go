@@ -36,8 +36,6 @@ func TestEachModelHasItsOwnPrice(t *testing.T) {
 	assert.Equal(t, "81.00", r.Rows[0].Cost)
 	assert.Equal(t, "44.25", r.Rows[1].Cost, "44.245")
 	assert.Equal(t, "125.25", r.Total.Cost)
-	assert.Equal(t, "75.00", r.AsSpot)
-	assert.Equal(t, "221.23", r.AsDemand)
 	assert.Equal(t, "USD", r.Currency)
 	assert.Equal(t, "2026-11-01", r.Priced)
 	assert.Empty(t, r.Unpriced)
@@ -53,7 +51,6 @@ func TestMissingPricesAreNamed(t *testing.T) {
 	assert.Equal(t, "40.50", r.Total.Cost)
 	assert.True(t, r.Total.Partial)
 	assert.Equal(t, []string{"a4-highgpu-8g"}, r.Unpriced)
-	assert.Empty(t, r.AsSpot, "the cost would be incomplete")
 }
 
 func TestWithoutPricesCostsAreAbsent(t *testing.T) {

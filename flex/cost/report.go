@@ -18,13 +18,11 @@ type Report struct {
 	Currency string       `json:"currency,omitempty"`  // of the price file
 	Priced   string       `json:"prices_of,omitempty"` // date of the price file
 	Rows     []Line       `json:"rows"`
-	Total    Line         `json:"total"`                               // the sum of all rows
-	RaceLost int64        `json:"race_lost_machine_seconds"`           // of machines for jobs that started in another nodeset
-	AsSpot   string       `json:"total_at_spot_prices,omitempty"`      // absent if a price is missing
-	AsDemand string       `json:"total_at_on_demand_prices,omitempty"` // absent if a price is missing
-	Unpriced []string     `json:"machine_types_without_price"`         // left out of the costs
-	Ongoing  int          `json:"ongoing_leases"`                      // counted up to the last look
-	Bad      int          `json:"unread_lines"`                        // of the history
+	Total    Line         `json:"total"`                       // the sum of all rows
+	RaceLost int64        `json:"race_lost_machine_seconds"`   // of machines for jobs that started in another nodeset
+	Unpriced []string     `json:"machine_types_without_price"` // left out of the costs
+	Ongoing  int          `json:"ongoing_leases"`              // counted up to the last look
+	Bad      int          `json:"unread_lines"`                // of the history
 }
 
 // Line is a row of a report. Jobs on the same machine share its seconds equally. Costs are amounts with
@@ -55,12 +53,6 @@ func (b *Bill) report(cluster string, prices *Prices) Report {
 		r.Currency, r.Priced = prices.Currency, prices.Date
 		if _, unpriced := prices.Of(&total); unpriced != nil {
 			r.Unpriced = unpriced
-		}
-		if amount, known := prices.as(&total, Spot); known {
-			r.AsSpot = text(amount)
-		}
-		if amount, known := prices.as(&total, OnDemand); known {
-			r.AsDemand = text(amount)
 		}
 	}
 	return r

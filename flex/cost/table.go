@@ -51,16 +51,6 @@ func (r Report) writeNotes(b io.Writer) {
 		share := 100 * float64(r.RaceLost) / float64(r.Total.Machine)
 		fmt.Fprintf(b, "lost in races: %s machine hours (%.1f %%), for jobs that started in another nodeset\n", lost, share)
 	}
-	var others []string
-	if r.AsSpot != "" {
-		others = append(others, fmt.Sprintf("%s at spot prices", r.AsSpot))
-	}
-	if r.AsDemand != "" {
-		others = append(others, fmt.Sprintf("%s at on-demand prices", r.AsDemand))
-	}
-	if len(others) > 0 {
-		fmt.Fprintf(b, "the same machine hours: %s\n", strings.Join(others, ", "))
-	}
 	if r.Priced != "" {
 		fmt.Fprintf(b, "prices of %s\n", r.Priced)
 	}

@@ -31,7 +31,7 @@ the daemon's next pass.`,
   slurmflex block a3 --until 2026-12-01T08:00:00 --cancel`,
 		Args: exactly(1, "a3"),
 
-		ValidArgsFunction: a.complete(nodeSets),
+		ValidArgsFunction: a.complete(view.View.NodeSetNames),
 		RunE: a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
 			if err := finish(&block, until, time.Now()); err != nil {
 				return config.Misuse(err)
@@ -90,7 +90,7 @@ nodes, such as SlurmUser.`,
 		Example: "  slurmflex unblock a3",
 		Args:    exactly(1, "a3"),
 
-		ValidArgsFunction: a.complete(nodeSets),
+		ValidArgsFunction: a.complete(view.View.NodeSetNames),
 		RunE: a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
 			nodes, err := a.mark(cmd.Context(), cfg, "unblock", args[0], func(ctx context.Context, s flex.Scheduler) ([]string, error) {
 				return flex.Unblock(ctx, s, cfg, args[0])

@@ -16,8 +16,8 @@ const completeLimit = time.Second
 
 // complete completes the only argument, or the value of a flag, with names that the daemon knows.
 // Without a daemon it completes nothing.
-func (a *app) complete(names func(v view.View, prefix string) []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) complete(names func(view.View) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -27,11 +27,9 @@ func (a *app) complete(names func(v view.View, prefix string) []string) cobra.Co
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return names(v, prefix), cobra.ShellCompDirectiveNoFileComp
+		return names(v), cobra.ShellCompDirectiveNoFileComp
 	}
 }
-
-func nodeSets(v view.View, _ string) []string { return v.NodeSetNames() }
 
 // completeFlags completes the values of flags.
 func completeFlags(cmd *cobra.Command, values map[string]cobra.CompletionFunc) {

@@ -5,6 +5,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/flex/command"
+	"slurmflex/flex/view"
 )
 
 func newDown(a *app) *cobra.Command {
@@ -40,6 +41,6 @@ being deleted, it needs --now and leaves Slurm out.`,
 	exclude(cmd, "drain", "now")
 	exclude(cmd, "dry-run", "yes")
 	jsonFlag(cmd, &d.JSON)
-	completeFlags(cmd, map[string]cobra.CompletionFunc{"nodeset": a.complete(nodeSets)})
+	completeFlags(cmd, map[string]cobra.CompletionFunc{"nodeset": a.complete(view.View.NodeSetNames)})
 	return cmd
 }

@@ -25,5 +25,5 @@ func (a *app) printPlan(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, onl
 	if err != nil {
 		return err
 	}
-	return view.Write(cmd.OutOrStdout(), asJSON, view.PlanOf(r.Config.Cluster, p))
+	return view.Write(cmd.OutOrStdout(), asJSON, view.PlanOf(r.Config.Cluster, p.Actions, p.Problems.Texts()))
 }

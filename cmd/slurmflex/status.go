@@ -62,9 +62,8 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	exclude(cmd, "json", "output")
 	exclude(cmd, "me", "user")
 	completeFlags(cmd, map[string]cobra.CompletionFunc{
-		"user":      a.complete(func(v view.View, _ string) []string { return v.Users() }),
-		"partition": a.complete(func(v view.View, _ string) []string { return v.Partitions() }),
-		"nodeset":   a.complete(nodeSets),
+		"partition": a.complete(view.View.Partitions),
+		"nodeset":   a.complete(view.View.NodeSetNames),
 		"output":    choices("wide"),
 	})
 	return cmd

@@ -23,10 +23,10 @@ func newWhy(a *app) *cobra.Command {
 state, below it the cause, what is requested, the machines, what waits ahead, an
 estimate, what happens next, and what you can do, each where there is something to say.
 Give a job by the number that squeue shows: 812, 812_3 for a task of an array, 812+1
-for a component of a heterogeneous job. --verbose adds earlier attempts, Google's
-error messages in full and recent actions, --story what has happened to the job so
-far. A job that has left Slurm's queue is shown with its end and its story, from the
-history in slurmflex.state_dir. The daemon shows those of the last day to any user.
+for a component of a heterogeneous job. --verbose adds earlier attempts and Google's
+error messages in full, --story what has happened to the job so far. A job that has
+left Slurm's queue is shown with its end and its story, from the history in
+slurmflex.state_dir. The daemon shows those of the last day to any user.
 --summary prints only how long the job waited and ran, and on what, in one line: for
 the end of a job's own output.
 
@@ -38,7 +38,6 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
   slurmflex why --summary 812
   slurmflex why 812_3
   slurmflex why alpha-a3-0`,
-		ValidArgsFunction: a.complete(view.View.Subjects),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := a.see(cmd.Context())
 			if err != nil {
@@ -76,7 +75,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&story, "story", false, "also show what has happened to the job so far")
 	cmd.Flags().BoolVar(&summary, "summary", false, "show only how long the job waited and ran, and on what, in one line")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show earlier attempts, whole error messages and recent actions")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show earlier attempts and whole error messages")
 	return cmd
 }
 

@@ -51,7 +51,7 @@ func (d *Down) Run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case d.DryRun:
-		return view.Write(d.Out, d.JSON, view.StepsOf(d.cluster(), seen))
+		return view.Write(d.Out, d.JSON, view.PlanOf(d.cluster(), seen.Steps, seen.Kept))
 	}
 	if !d.Yes {
 		if err := d.confirm(ctx, seen); err != nil {

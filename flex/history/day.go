@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"slurmflex/flex/view"
-	"slurmflex/mig"
 )
 
 // Length is how much of the past a recorder remembers.
@@ -117,11 +116,10 @@ func (e *Entry) Phases() (all []Phase) {
 	return all
 }
 
-// Sample is the number of waiting and running nodes and GPUs at a time.
+// Sample is the number of waiting and running nodes at a time.
 type Sample struct {
-	At          time.Time
-	Nodes, GPUs Counts
-	Unknown     bool // the GPUs are unknown, because a machine type is
+	At    time.Time
+	Nodes Counts
 }
 
 // Counts has a number for each state that costs time or money.
@@ -163,17 +161,13 @@ func Samples(entries []Entry, now time.Time) []Sample {
 	}
 	for i := range entries {
 		e := &entries[i]
-		_, known := mig.KnownMachine(e.Machine)
 		phases := e.Phases()
 		for p, phase := range phases {
 			if e.Ongoing && p == len(phases)-1 {
 				phase.To = last + 1
 			}
 			for at := max(0, (phase.From-first+minute-1)/minute); at < Time(len(samples)) && first+at*minute < phase.To; at++ {
-				s := &samples[at]
-				s.Nodes.add(phase.Is, e.Count)
-				s.GPUs.add(phase.Is, e.GPUs)
-				s.Unknown = s.Unknown || !known
+				samples[at].Nodes.add(phase.Is, e.Count)
 			}
 		}
 	}

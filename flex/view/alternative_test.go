@@ -34,29 +34,16 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 		then      func(*View)
 		want      string
 	}{
-		"nodes of the same kind, for as long":  {want: "or partition twin:"},
-		"a partition that Slurm does not have": {given: func(s *world) { s.Snap.Partitions = s.Snap.Partitions[1:] }},
-		"a partition that is down or drained":  {given: func(s *world) { s.Snap.Partitions[0].Up = false }},
-		"a partition for shorter jobs":         {given: func(s *world) { s.Snap.Partitions[0].MaxTime = slurm.ParseLimit("3:59:00") }},
-		"a partition for jobs of any length": {
-			given: func(s *world) { s.Snap.Partitions[0].MaxTime = slurm.Limit{Kind: slurm.Unlimited} },
-			want:  "or partition twin:",
-		},
-		"fewer nodes than the job's":         {old: "node_count_dynamic_max: 2", text: "node_count_dynamic_max: 1"},
-		"nodes for less time":                {old: "max_run_duration: 14400", text: "max_run_duration: 14399"},
-		"static nodes alone":                 {old: "node_count_dynamic_max: 2", text: "node_count_static: 2"},
-		"also nodes without flex-start":      {old: "[b3]", text: "[b3, cpu]"},
-		"also nodes of another machine type": {old: "[b3]", text: "[b3, g2]"},
-		"the nodes that it waits for":        {old: "[b3]", text: "[b3, a3]"},
-		"no nodes":                           {old: "partition_nodeset: [b3]", text: "partition_nodeset: []"},
-		"nodes of an unknown machine type":   {given: func(s *world) { clear(s.Snap.Templates) }},
-		"a job of any length": {given: func(s *world) {
-			s.Snap.Jobs[0].Limit = slurm.Limit{Kind: slurm.Unlimited}
-			s.Snap.Groups[2].Requests[0].Duration = config.MaxRunDuration
-		}},
-		"nodes in the same zones":   {old: "[us-central1-b]", text: "[us-central1-a]"},
-		"nodes in more zones":       {old: "[us-central1-b]", text: "[us-central1-a, us-central1-c]", want: "or partition twin:"},
-		"Spot nodes in those zones": {old: "[us-central1-b], dws_flex: {max_run_duration: 14400}", text: "[us-central1-a], capacity: spot", want: "or partition twin:"},
+		"nodes of the same kind, for as long": {want: "or partition twin:"},
+		"a partition that is down or drained": {given: func(s *world) { s.Snap.Partitions[0].Up = false }},
+		"a partition for shorter jobs":        {given: func(s *world) { s.Snap.Partitions[0].MaxTime = slurm.ParseLimit("3:59:00") }},
+		"fewer nodes than the job's":          {old: "node_count_dynamic_max: 2", text: "node_count_dynamic_max: 1"},
+		"static nodes alone":                  {old: "node_count_dynamic_max: 2", text: "node_count_static: 2"},
+		"also nodes without flex-start":       {old: "[b3]", text: "[b3, cpu]"},
+		"also nodes of another machine type":  {old: "[b3]", text: "[b3, g2]"},
+		"the nodes that it waits for":         {old: "[b3]", text: "[b3, a3]"},
+		"nodes in the same zones":             {old: "[us-central1-b]", text: "[us-central1-a]"},
+		"Spot nodes in those zones":           {old: "[us-central1-b], dws_flex: {max_run_duration: 14400}", text: "[us-central1-a], capacity: spot", want: "or partition twin:"},
 		"nodes with a second quota used up": {given: func(s *world) {
 			s.Snap.Groups[2].Requests[0].Cause, s.Snap.Groups[2].Requests[0].Message = mig.CauseQuota, "QUOTA_EXCEEDED"
 		}},

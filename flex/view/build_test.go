@@ -33,12 +33,6 @@ compute   cloud.google.com/go/compute v1.72.0
 	assert.Contains(t, BuildOf(info).String(), "commit    6a815ea448d532a66fb3d62d6a5e9d4f8f27cf63, modified\n")
 }
 
-func TestBuildWithoutInformationHasAVersion(t *testing.T) {
-	assert.Equal(t, Build{
-		Envelope: EnvelopeOf("version"), Version: Version, Commit: "unknown", Date: "unknown", Go: "unknown", Platform: "unknown/unknown", Compute: "unknown",
-	}, BuildOf(&debug.BuildInfo{}))
-}
-
 func TestChangelogStartsWithTheVersion(t *testing.T) {
 	changelog, err := os.ReadFile("../../CHANGELOG.md")
 	require.NoError(t, err)

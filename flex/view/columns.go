@@ -28,16 +28,26 @@ var columns = []column{
 	{"USER", 4, false, func(_ View, r Row) string { return strings.Join(r.Users, ",") }},
 	{"NODES", 6, false, func(_ View, r Row) string { return r.Nodes.String() }},
 	{"STATE", 0, false, func(_ View, r Row) string { return string(r.State) }},
-	{"LEASE", 0, false, func(_ View, r Row) string { return r.Leases() }},
-	{"TIME", 0, false, func(v View, r Row) string { return r.When(v.SeenAt) }},
+	{"LEASE", 0, false, func(_ View, r Row) string { return limitOf(r.Lease) }},
+	{"TIME", 0, false, func(v View, r Row) string { return r.when(v.SeenAt) }},
 	{"ESTIMATE", 0, true, func(_ View, r Row) string { return shortOf(r.Estimate) }},
-	{"AHEAD", 0, true, func(_ View, r Row) string { return r.ahead }},
 	{"COUNT", 0, true, func(_ View, r Row) string { return numberOf(r.Count) }},
 	{"GPUS", 0, true, func(v View, r Row) string { gpus, _ := v.GPUsOf(r); return numberOf(gpus) }},
 	{"PLACE", 0, true, func(_ View, r Row) string { return cmp.Or(r.Zone, r.Region) }},
 	{"SINCE", 0, true, func(_ View, r Row) string { return stamp(r.Since) }},
 	{"ENDS", 0, true, func(_ View, r Row) string { return stamp(r.EndsAt) }},
 	{"GROUP", 0, true, func(_ View, r Row) string { return strings.TrimSuffix(r.Group+"/"+r.Request, "/") }},
+}
+
+// Cells returns what the columns show of a row, by their names, except for empty cells.
+func (v View) Cells(r Row) map[string]string {
+	cells := map[string]string{}
+	for _, c := range columns {
+		if text := c.cell(v, r); text != "" {
+			cells[c.name] = text
+		}
+	}
+	return cells
 }
 
 const nodesAt = 3
@@ -52,6 +62,13 @@ func numberOf(n int) string {
 		return ""
 	}
 	return fmt.Sprint(n)
+}
+
+func limitOf(d Seconds) string {
+	if d == 0 {
+		return ""
+	}
+	return d.Limit()
 }
 
 func shortOf(e *Estimate) string {
@@ -78,18 +95,15 @@ func (v View) GPUsOf(r Row) (n int, known bool) {
 // rows writes the rows, with further details below them.
 func (t *table) rows(v View) {
 	rows := sorted(slices.Concat(v.Rows, v.Pending()))
-	if t.layout.Wide {
-		v.markAhead(rows)
-	}
 	shown := keep(columns, func(c column) bool { return t.layout.Wide || !c.wide })
 	cells := [][]string{nil}
 	for _, c := range shown {
 		cells[0] = append(cells[0], c.name)
 	}
 	for _, r := range rows {
-		var row []string
+		of, row := v.Cells(r), []string(nil)
 		for _, c := range shown {
-			row = append(row, cmp.Or(c.cell(v, r), "-"))
+			row = append(row, cmp.Or(of[c.name], "-"))
 		}
 		cells = append(cells, row)
 	}
@@ -186,7 +200,7 @@ func (v View) Pending() []Row {
 			}
 			at[key] = len(rows)
 			rows = append(rows, Row{
-				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit, least: j.Limit,
+				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit,
 				Obstacle: text + ": " + key.cause, begins: j.Reason == slurm.BeginTime,
 			})
 			if j.User != "" {
@@ -199,7 +213,9 @@ func (v View) Pending() []Row {
 			r.release = append(r.release, j.address())
 		}
 		r.Count += j.NodeCount
-		r.Lease, r.least = longer(r.Lease, j.Limit), shorter(r.least, j.Limit)
+		if r.Lease != j.Limit {
+			r.Lease = 0
+		}
 		if !j.StartAt.IsZero() && (r.NextAt.IsZero() || j.StartAt.Before(r.NextAt)) {
 			r.NextAt = j.StartAt
 		}
@@ -207,41 +223,11 @@ func (v View) Pending() []Row {
 	return rows
 }
 
-// longer returns the longer of two time limits. A job without a time limit may run longest.
-func longer(a, b Seconds) Seconds {
-	if a == 0 || b == 0 {
-		return 0
-	}
-	return max(a, b)
-}
-
-// shorter returns the shorter of two time limits.
-func shorter(a, b Seconds) Seconds {
-	if a == 0 || b == 0 {
-		return max(a, b)
-	}
-	return min(a, b)
-}
-
-// Leases returns the row's lease, or the shortest and the longest time limit of pending jobs; empty
-// if there is none.
-func (r Row) Leases() string {
-	switch {
-	case r.least != 0 && r.Lease == 0:
-		return "from " + r.least.Limit()
-	case r.least != 0 && r.least != r.Lease:
-		return r.least.Limit() + "–" + r.Lease.Limit()
-	case r.Lease > 0:
-		return r.Lease.Limit()
-	}
-	return ""
-}
-
 // JobList returns the row's jobs as squeue shows them.
 func (r Row) JobList() string { return strings.Join(r.ShownAs, ",") }
 
-// When returns how long the row has waited, or how much time it has left.
-func (r Row) When(seen time.Time) string {
+// when returns how long the row has waited, or how much time it has left.
+func (r Row) when(seen time.Time) string {
 	switch {
 	case r.State == Lost:
 		return ""

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/slurm"
 )
 
@@ -41,10 +41,10 @@ type Planned struct {
 	Nodes string `json:"nodes,omitempty"` // hostlist
 }
 
-// PlanOf returns the description of a plan.
-func PlanOf(cluster string, p plan.Plan) Plan {
-	of := Plan{EnvelopeOf("plan"), cluster, []Planned{}, append([]string{}, p.Problems.Texts()...)}
-	for _, a := range p.Actions {
+// PlanOf returns the description of a plan with these actions.
+func PlanOf[A action.Action](cluster string, actions []A, problems []string) Plan {
+	of := Plan{EnvelopeOf("plan"), cluster, []Planned{}, append([]string{}, problems...)}
+	for _, a := range actions {
 		about := a.About()
 		of.Actions = append(of.Actions, Planned{about.Kind, a.String(), a.Because(), about.Group, about.Job, slurm.Fold(about.Nodes)})
 	}

@@ -122,7 +122,7 @@ func TestStatusShowsOnlyStartsThatSlurmExpects(t *testing.T) {
 	for reason, want := range map[string]string{
 		"JobHeldAdmin": "pending: pending in partition train: an admin or Slurm holds it (JobHeldAdmin)",
 		"JobHeldUser":  "pending: pending in partition train: its owner holds it (JobHeldUser)",
-		"BeginTime":    "pending: pending in partition train: it may not start yet (BeginTime); can start at 12:01:00",
+		"BeginTime":    "pending: pending in partition train: it may not start yet (BeginTime); cannot start before 12:01:00",
 		"Resources":    "pending: pending in partition train: too few nodes are free (Resources); expected to start at 12:01:00",
 	} {
 		s := newWorld()

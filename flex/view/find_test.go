@@ -30,16 +30,3 @@ func TestFindAcceptsTheNumberThatSqueueShows(t *testing.T) {
 		assert.ErrorContains(t, err, says)
 	}
 }
-
-func TestQueueHasAJobByEachOfItsNumbers(t *testing.T) {
-	s := newWorld()
-	s.pending(900, "Resources").ArrayTask = "1-3"
-	s.components(820)
-	v := s.view()
-	for _, number := range []string{"900", "900_2", "820", "820+1", "821"} {
-		assert.True(t, v.HasJob(number), number)
-	}
-	for _, number := range []string{"900_4", "820+2", "899", "a3"} {
-		assert.False(t, v.HasJob(number), number)
-	}
-}

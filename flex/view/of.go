@@ -210,10 +210,10 @@ func (b *builder) groups() []Group {
 
 func (b *builder) jobs() []Job {
 	all := []Job{}
-	uncovered, unheld := demand.Uncovered(b.scene), demand.Unheld(b.scene)
+	unheld := demand.Unheld(b.scene)
 	for _, j := range b.scene.Seen.Jobs {
 		job := JobOf(b.scene, &j)
-		job.StartAt, job.Placed, job.Unused = second(b.start(&j)), b.whyPlaced(&j, uncovered), b.unused(&j)
+		job.StartAt, job.Unused = second(b.start(&j)), b.unused(&j)
 		if at := slices.IndexFunc(b.plan.Held, func(w demand.Wait) bool { return w.Job == j.ID }); at >= 0 {
 			w := b.plan.Held[at]
 			job.Obstacle, job.NextAt, job.FreesAt = w.Obstacle, second(w.Next), second(w.Frees)
@@ -285,23 +285,6 @@ func (b *builder) start(j *slurm.Job) time.Time {
 		}
 	}
 	return j.Start
-}
-
-// whyPlaced returns why a job waits CONFIGURING although the daemon lets jobs wait PENDING; empty
-// if unknown.
-func (b *builder) whyPlaced(j *slurm.Job, uncovered map[*config.NodeSet]string) string {
-	if j.State != slurm.JobConfiguring || len(j.Nodes) == 0 || !b.scene.Seen.Promises || b.scene.Config.Options.Waiting != config.Pending {
-		return ""
-	}
-	switch set := b.scene.Config.FlexSetOf(j.Nodes[0]); {
-	case set == nil || uncovered[set] != "":
-		return uncovered[set]
-	case j.HetID != 0:
-		return "the components of a heterogeneous job get their nodes together"
-	case j.Reservation != "" && memo.ParseHold(b.scene.Config.Cluster, j.Reservation).Kind == memo.NoHold:
-		return "it uses reservation " + j.Reservation
-	}
-	return ""
 }
 
 // mayUse reports whether one of the job's partitions has one of the nodes.

@@ -48,29 +48,46 @@ const (
 	EventEnded     = "ended"
 )
 
-// text lists the events with the time since the preceding event, and their sum.
+// Step is an event of a story, for people.
+type Step struct {
+	Event
+	When, Gap string // the time, and the time since the preceding event
+}
+
+// Steps returns the events of the story.
+func (p *Past) Steps(now time.Time) (all []Step) {
+	for i, e := range p.Events {
+		gap := ""
+		if i > 0 {
+			gap = Span(e.At.Sub(p.Events[i-1].At))
+		}
+		all = append(all, Step{e, Moment(e.At, now), gap})
+	}
+	return all
+}
+
+// text lists the events and their sum.
 func (p *Past) text(now time.Time) string {
 	var text strings.Builder
 	text.WriteString("Story:\n")
-	for i, e := range p.Events {
+	for i, s := range p.Steps(now) {
 		if more := len(p.Events) - shownEvents; more > 0 && i > 0 && i <= more {
 			if i == more {
 				fmt.Fprintf(&text, "  … %s\n", Count(more, "more event"))
 			}
 			continue
 		}
-		gap := ""
-		if i > 0 {
-			gap = "+" + Span(e.At.Sub(p.Events[i-1].At))
+		what, gap := s.Kind, ""
+		if s.Gap != "" {
+			gap = "+" + s.Gap
 		}
-		what := e.Kind
-		if e.Text != "" {
-			what += ": " + e.Text
+		if s.Text != "" {
+			what += ": " + s.Text
 		}
-		fmt.Fprintf(&text, "  %s  %-6s  %s\n", Moment(e.At, now), gap, Clip(Printable(what), eventWidth))
+		fmt.Fprintf(&text, "  %s  %-6s  %s\n", s.When, gap, Clip(Printable(what), eventWidth))
 	}
 	if p.Use != nil && p.Use.MachineHours > 0 {
-		fmt.Fprintf(&text, "  In total: %s.\n", p.Use.whole())
+		fmt.Fprintf(&text, "  In total: %s.\n", p.Use)
 	}
 	return text.String()
 }

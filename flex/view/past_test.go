@@ -85,7 +85,7 @@ func TestQueuedJobHasNoStoryOfAnEarlierJobWithItsNumber(t *testing.T) {
 			story, err := v.Why("812", seenAt, test.story)
 			require.NoError(t, err)
 			assert.Equal(t, test.earlier, story.Past == nil)
-			assert.Equal(t, test.earlier, !strings.Contains(story.Text(false), "machine hours"), story.Text(false))
+			assert.Equal(t, test.earlier, !strings.Contains(story.Text(false), "GPU hours"), story.Text(false))
 		})
 	}
 }

@@ -2,55 +2,53 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
 
-// remark is a row's additional detail: a word for the cause instead of Google's error message. It
-// may be empty.
+// remark is a row's additional detail, with a word for the cause instead of Google's error message.
+// It may be empty.
 type remark struct {
-	known string // "last known at …"; empty: current
-	text  string
-	next  string // next step at a time, such as "retrying"
-	at    time.Time
+	text string
+	next string // what happens next, at that time
+	at   time.Time
 }
 
 func (r Row) remark(now time.Time) remark {
-	var m remark
-	if !r.KnownAt.IsZero() {
-		m.known = "last known at " + Moment(r.KnownAt, now)
-	}
+	m := remark{r.cause(), "retrying at", r.NextAt}
 	switch {
 	case r.State == Returning:
-		m.text = "returned to Slurm: " + r.Obstacle
+		m.text = "returned to Slurm: " + m.text
 	case len(r.release) > 0:
-		m.text = r.Obstacle + "; once fixed: scontrol release " + strings.Join(r.release, ",")
+		m = remark{text: m.text + "; once fixed: scontrol release " + strings.Join(r.release, ",")}
+	case r.State == Pending && r.begins:
+		m.next = "cannot start before"
+	case r.State == Pending && len(r.Jobs) > 1:
+		m.next = "the first is expected to start at"
 	case r.State == Pending:
-		m.text, m.next, m.at = r.Obstacle, "expected to start", r.NextAt
-		switch {
-		case r.begins && len(r.Jobs) > 1:
-			m.next = "the first can start"
-		case r.begins:
-			m.next = "can start"
-		case len(r.Jobs) > 1:
-			m.next = "the first is expected to start"
-		}
+		m.next = "expected to start at"
 	case r.failing():
-		m.text = joined(r.cause(), r.retries(now))
-	default:
-		m.text, m.next, m.at = r.cause(), "retrying", r.NextAt
-		switch r.State {
-		case Queued:
-			m.next, m.at = "gives up", r.GiveUpAt
-		case Idle:
-			m.next, m.at = "kept for the next job; powers down", r.KeptTo
-		}
+		m = remark{text: joined(m.text, r.retries(now))}
+	case r.State == Queued:
+		m.next, m.at = "gives up at", r.GiveUpAt
+	case r.State == Idle:
+		m.next, m.at = "kept for the next job; powers down at", r.KeptTo
 	}
 	if m.at.IsZero() {
 		m.next = ""
 	}
+	if !r.KnownAt.IsZero() {
+		m.text = joined("last known at "+Moment(r.KnownAt, now), m.text)
+	}
 	return m
+}
+
+// said formats the remark.
+func (m remark) said(now time.Time) string {
+	if m.at.IsZero() {
+		return m.text
+	}
+	return joined(m.text, m.next+" "+Moment(m.at, now))
 }
 
 // failing reports whether the calls that create the row's machines fail and are repeated in every
@@ -66,39 +64,24 @@ func (r Row) retries(now time.Time) string {
 	return fmt.Sprintf("tried again every %s; failed %d times since %s", Span(time.Duration(r.RetryEvery)), r.Failed, since)
 }
 
-// said formats the remark of one or more rows. later means that some of the rows have later times.
-func (m remark) said(now time.Time, later bool) string {
-	when := ""
-	if m.next != "" {
-		when = m.next + " at " + Moment(m.at, now)
-	}
-	if later {
-		when += " and later"
-	}
-	return joined(m.known, m.text, when)
-}
-
 // Detail returns a row's additional detail.
-func (r Row) Detail(now time.Time) string { return r.remark(now).said(now, false) }
+func (r Row) Detail(now time.Time) string { return r.remark(now).said(now) }
 
-// Details returns the lines to show below rows. If several rows have the same detail, except for its
-// time, it appears once, below the last of them.
+// Details returns the lines to show below rows. A detail of several rows appears once, below the last
+// of them, with the earliest time.
 func Details(rows []Row, now time.Time) []string {
 	lines := make([]string, len(rows))
-	alike := map[remark][]int{} // indices of rows, by their remark without its time
+	alike := map[[2]string][]int{} // indices of rows, by their remark without its time
 	for i, r := range rows {
 		m := r.remark(now)
-		m.at = time.Time{}
-		alike[m] = append(alike[m], i)
+		alike[[2]string{m.text, m.next}] = append(alike[[2]string{m.text, m.next}], i)
 	}
-	for m, at := range alike {
-		var names []string
-		var times []time.Time
+	for _, at := range alike {
+		first, names := rows[at[0]].remark(now), []string(nil)
 		for _, i := range at {
-			names, times = append(names, rows[i].names()...), append(times, rows[i].remark(now).at)
+			names, first.at = append(names, rows[i].names()...), earlier(first.at, rows[i].remark(now).at)
 		}
-		m.at = slices.MinFunc(times, time.Time.Compare)
-		text := m.said(now, m.at.Before(slices.MaxFunc(times, time.Time.Compare)))
+		text := first.said(now)
 		if text != "" && len(at) > 1 {
 			text = abridged(names, 40) + ": " + text
 		}

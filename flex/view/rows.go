@@ -2,8 +2,8 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"slurmflex/flex/plan"
@@ -41,22 +41,14 @@ func (b *builder) rows() []Row {
 	return sorted(all)
 }
 
-// sorted returns rows by nodeset, state and time.
+// sorted sorts rows by nodeset, state and time.
 func sorted(rows []Row) []Row {
-	order := make([]*Row, len(rows)) // pointers, because rows are large
-	for i := range rows {
-		order[i] = &rows[i]
-	}
-	slices.SortFunc(order, func(a, b *Row) int {
+	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.NodeSet, b.NodeSet), cmp.Compare(rank(a.State), rank(b.State)),
 			a.Since.Compare(b.Since), slices.Compare(a.Jobs, b.Jobs), cmp.Compare(a.Group, b.Group),
 			cmp.Compare(a.Request, b.Request), slices.Compare(a.Nodes, b.Nodes))
 	})
-	all := make([]Row, len(rows))
-	for i, row := range order {
-		all[i] = *row
-	}
-	return all
+	return rows
 }
 
 // rank sorts waiting rows before running ones, and rows that are being deleted last.
@@ -179,39 +171,24 @@ func (b *builder) unserved(u Unserved) Row {
 	return row
 }
 
-// likeness holds what the machines of one row have in common.
-type likeness struct {
-	nodeset, region, zone, group string
-	state                        State
-	ends, maintained             time.Time
-	job                          uint32 // first of the jobs that hold the machines
-	jobs                         string // the remaining jobs
-	madeFor                      uint32 // the one of the jobs that the machines were created for
-	static                       bool
-	lease                        time.Duration
-}
-
-// leases returns the rows of machines, except those of lost nodes.
+// leases returns the rows of machines, except those of lost nodes. Machines that differ only in their
+// names and their times of creation are one row.
 func (b *builder) leases(lost map[string]bool) []Row {
-	all, at := []Row{}, map[likeness]int{}
+	all, at := []Row{}, map[string]int{}
 	for _, in := range b.scene.Machines() {
 		if lost[in.Name] || !b.scene.Belongs(in) {
 			continue
 		}
-		key := b.likenessOf(in)
-		i, known := at[key]
+		one := b.leased(in)
+		like := fmt.Sprintln(one.NodeSet, one.Region, one.Zone, one.Group, one.State, one.EndsAt, one.Maintain, one.Lease, one.Jobs, one.Static)
+		i, known := at[like]
 		if !known {
-			i = len(all)
-			at[key], all = i, append(all, b.leased(key, in.Name))
+			at[like], all = len(all), append(all, one)
+			continue
 		}
 		row := &all[i]
-		if known {
-			row.Nodes, row.Count = append(row.Nodes, in.Name), row.Count+1
-		}
-		row.Since = earlier(row.Since, second(in.Created))
-		if row.State == Idle {
-			row.KeptTo = earlier(row.KeptTo, b.keptTo(in))
-		}
+		row.Nodes, row.Count = append(row.Nodes, in.Name), row.Count+1
+		row.Since, row.KeptTo = earlier(row.Since, one.Since), earlier(row.KeptTo, one.KeptTo)
 	}
 	for i := range all {
 		b.boots(&all[i])
@@ -219,12 +196,22 @@ func (b *builder) leases(lost map[string]bool) []Row {
 	return all
 }
 
-// leased returns the row of a machine that is like others.
-func (b *builder) leased(key likeness, name string) Row {
-	row := b.row([]string{name})
-	row.NodeSet, row.Region, row.Zone, row.Group = key.nodeset, key.region, key.zone, key.group
-	row.State, row.EndsAt, row.Maintain, row.Lease = key.state, key.ends, key.maintained, Seconds(key.lease)
-	row.MadeFor = key.madeFor
+// leased returns the row of a machine.
+func (b *builder) leased(in scene.Machine) Row {
+	row := b.row([]string{in.Name})
+	row.Region, row.Zone, row.Group, row.State = in.Region, in.Zone, in.Group, StateOf(in)
+	row.Since, row.EndsAt, row.Lease = second(in.Created), second(in.Until()), Seconds(b.askedFor(in))
+	if !in.Until().Equal(in.Terminates) {
+		row.Maintain = row.EndsAt
+	}
+	set := b.scene.Config.FlexSetOf(in.Name)
+	if set == nil {
+		return row
+	}
+	row.NodeSet = set.Name
+	if row.State == Idle && !row.Static {
+		row.KeptTo = second(sweeps.KeptUntil(set, *in.Node.Node, in.Until()))
+	}
 	return row
 }
 
@@ -234,30 +221,6 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// likenessOf returns the properties of a machine by which rows group machines.
-func (b *builder) likenessOf(in scene.Machine) likeness {
-	key := likeness{region: in.Region, zone: in.Zone, group: in.Group, ends: second(in.Until()), lease: b.askedFor(in)}
-	if !in.Until().Equal(in.Terminates) {
-		key.maintained = key.ends
-	}
-	set, index, known := b.scene.Config.Find(in.Name)
-	if key.static = known && set.IsStatic(index); known && set.Flex != nil {
-		key.nodeset = set.Name
-	}
-	key.state = StateOf(in)
-	for i, j := range b.scene.HoldersOf(in.Name) {
-		if j.ID == in.Origin().Job {
-			key.madeFor = j.ID
-		}
-		if i == 0 {
-			key.job = j.ID
-			continue
-		}
-		key.jobs += strconv.FormatUint(uint64(j.ID), 10) + ","
-	}
-	return key
 }
 
 // askedFor returns the lease in the machine's request; 0 if no recorded request shows it.
@@ -271,20 +234,6 @@ func (b *builder) askedFor(in scene.Machine) (lease time.Duration) {
 		}
 	}
 	return lease
-}
-
-// keptTo returns when the warm machine of a dynamic node will be powered down; zero if the machine
-// is not kept.
-func (b *builder) keptTo(in scene.Machine) time.Time {
-	set, index, ok := b.scene.Config.Find(in.Name)
-	if !ok || set.Flex == nil || set.IsStatic(index) {
-		return time.Time{}
-	}
-	var node slurm.Node
-	if in.Node != nil {
-		node = *in.Node.Node
-	}
-	return second(sweeps.KeptUntil(set, node, in.Until()))
 }
 
 // boots sets the boot deadline of a row.

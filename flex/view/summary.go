@@ -5,25 +5,36 @@ import (
 	"strings"
 )
 
-// Summary returns the view in one line: waiting and running jobs and nodes; GPUs in use, idle and
-// requested; the longest wait; the next lease end; held jobs; problems.
-func (v View) Summary() string {
+// Figure has some of the view's totals, for people.
+type Figure struct{ Name, Text string }
+
+// Figures returns the view's totals: those of the page's tiles and of the summary of status.
+func (v View) Figures() []Figure {
 	t := v.Totals()
-	parts := []string{
-		fmt.Sprintf("jobs: %d waiting, %d running, %d held", t.Waiting, t.Running, t.Held),
-		fmt.Sprintf("nodes: %d waiting, %d with a machine", t.WaitingNodes, t.Machines),
+	all := []Figure{
+		{"jobs", fmt.Sprintf("%d waiting, %d running, %d held", t.Waiting, t.Running, t.Held)},
+		{"nodes", fmt.Sprintf("%d waiting, %d with a machine", t.WaitingNodes, t.Machines)},
 	}
 	if gpus := t.GPUs; gpus != (GPUs{}) {
-		parts = append(parts, fmt.Sprintf("GPUs: %d in use, %d idle, %d requested", gpus.Used, gpus.Idle, gpus.Requested))
+		all = append(all, Figure{"GPUs", fmt.Sprintf("%d in use, %d idle, %d requested", gpus.Used, gpus.Idle, gpus.Requested)})
 	}
 	if t.LongestWait > 0 {
-		parts = append(parts, "longest wait: "+Span(t.LongestWait))
+		all = append(all, Figure{"longest wait", Span(t.LongestWait)})
 	}
 	if !t.NextEnd.IsZero() {
-		parts = append(parts, "next lease ends in "+Span(t.NextEnd.Sub(v.SeenAt)))
+		all = append(all, Figure{"next lease ends in", Span(t.NextEnd.Sub(v.SeenAt))})
 	}
 	if n := len(v.Problems); n > 0 {
-		parts = append(parts, Count(n, "problem"))
+		all = append(all, Figure{"problems", fmt.Sprint(n)})
+	}
+	return all
+}
+
+// Summary returns the view's totals in one line.
+func (v View) Summary() string {
+	var parts []string
+	for _, f := range v.Figures() {
+		parts = append(parts, f.Name+": "+f.Text)
 	}
 	return strings.Join(parts, "; ")
 }

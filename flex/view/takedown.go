@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"slurmflex/flex/plan"
 	"slurmflex/flex/takedown"
 )
 
@@ -50,17 +49,6 @@ func (d Takedown) String() string {
 	}
 	fmt.Fprintf(&text, "down: left behind: %s\n", d.Left)
 	return text.String()
-}
-
-// StepsOf returns the steps of a takedown as a plan.
-func StepsOf(cluster string, p takedown.Plan) Plan {
-	steps := plan.Plan{}
-	for _, s := range p.Steps {
-		steps.Actions = append(steps.Actions, s)
-	}
-	of := PlanOf(cluster, steps)
-	of.Problems = append(of.Problems, p.Kept...)
-	return of
 }
 
 // Blocked describes what slurmflex block did.

@@ -78,26 +78,6 @@ func (p *Past) use(now time.Time) *Use {
 // String sums up the job in a few words: "waited 2h10m, ran 3h50m on 2 × a3-megagpu-8g, 61.4 GPU
 // hours".
 func (u *Use) String() string {
-	if u.GPUHours > 0 {
-		return u.times() + fmt.Sprintf(", %.1f GPU hours", u.GPUHours)
-	}
-	return u.whole()
-}
-
-// whole also shows the machine hours.
-func (u *Use) whole() string {
-	text := u.times()
-	if u.MachineHours > 0 {
-		text += fmt.Sprintf(", %.1f machine hours", u.MachineHours)
-	}
-	if u.GPUHours > 0 {
-		text += fmt.Sprintf(", %.1f GPU hours", u.GPUHours)
-	}
-	return text
-}
-
-// times describes how long the job waited and ran, and on what.
-func (u *Use) times() string {
 	var parts []string
 	if u.Waited > 0 || u.Ran == 0 {
 		parts = append(parts, "waited "+Span(time.Duration(u.Waited)))
@@ -117,5 +97,12 @@ func (u *Use) times() string {
 	if len(on) > 0 {
 		text += " on " + Printable(strings.Join(on, " + "))
 	}
-	return strings.Join(append(parts, text), ", ")
+	parts = append(parts, text)
+	switch {
+	case u.GPUHours > 0:
+		parts = append(parts, fmt.Sprintf("%.1f GPU hours", u.GPUHours))
+	case u.MachineHours > 0:
+		parts = append(parts, fmt.Sprintf("%.1f machine hours", u.MachineHours))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -160,8 +160,6 @@ type Row struct {
 	Count   int      `json:"count"`
 	Static  bool     `json:"static"`
 	State   State    `json:"state"` // as in the table of docs/reference.md
-	// MadeFor is the one of Jobs that the machines were created for; 0 if they were created for another.
-	MadeFor uint32 `json:"created_for,omitempty"`
 
 	Region  string  `json:"region"`
 	Zone    string  `json:"zone,omitempty"`
@@ -171,16 +169,11 @@ type Row struct {
 
 	RequestedAt time.Time `json:"requested_at,omitzero"` // creation of the live request
 
-	// least is the shortest time limit of pending jobs. Lease is the longest, or 0 if a job lacks a
-	// limit.
-	least Seconds
 	// begins means, for pending jobs, that NextAt is the earliest start that Slurm allows, not the
 	// expected start.
 	begins bool
 	// release are the jobs' numbers for scontrol release, if slurmflex has held them.
 	release []string
-	// ahead is the number of nodes ahead of the row's jobs, or a range; only in a wide table.
-	ahead string
 
 	// KnownAt is the time of the cloud data, if the region could not be read since.
 	KnownAt time.Time `json:"last_known_at,omitzero"`
@@ -290,8 +283,6 @@ type Job struct {
 	// NextAt is when machines are requested again, if known.
 	NextAt time.Time `json:"next_attempt_at,omitzero"`
 	Nodes  Hostlist  `json:"nodes"` // hostlist
-	// Placed is why the job waits CONFIGURING where other jobs wait PENDING.
-	Placed string `json:"waits_configuring,omitempty"`
 	// Awaits is a hostlist of the nodes with machines requested while the job is pending.
 	Awaits string `json:"awaits,omitempty"`
 	// Places is the number of partitions with requests for the job, which starts in the first one with

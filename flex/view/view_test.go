@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -169,65 +168,12 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 		given func(*world)
 		want  State
 	}{
-		"a job without a request yet": {
-			func(s *world) { s.waiting(812, "alpha-a3-0") }, Requesting,
-		},
-		"a request that Compute still checks": {
-			func(s *world) {
-				s.waiting(812, "alpha-a3-0")
-				s.group(812, request("a1", mig.Creating, "alpha-a3-0", "", time.Second))
-			}, Requesting,
-		},
-		"a request that waits": {
-			func(s *world) {
-				s.waiting(812, "alpha-a3-0")
-				s.group(812, request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
-			}, Queued,
-		},
-		"an attempt that failed a moment ago": {
-			func(s *world) {
-				s.waiting(812, "alpha-a3-0")
-				s.group(812, request("a1", mig.Failed, "alpha-a3-0", "none left", time.Second))
-			}, Waiting,
-		},
-		"a region that could not be read": {
-			func(s *world) {
-				s.waiting(812, "alpha-a3-0")
-				s.Snap.Unseen[scenetest.US] = errors.New("503")
-			}, Waiting,
-		},
-		"a request that can never succeed": {
-			func(s *world) {
-				s.waiting(812, "alpha-a3-0")
-				s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CauseConfig, Message: "bad template", At: noon, Times: 1}
-			}, Returning,
-		},
 		"a request of a job that was cancelled": {
 			func(s *world) {
 				s.Nodes("alpha-a3-0", rising)
 				s.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP")
 				s.group(812, request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 			}, Cancelling,
-		},
-		"machines that have not registered": {
-			func(s *world) {
-				s.waiting(812, "alpha-a3-0")
-				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
-				s.Snap.Instances[2].Created = noon.Add(-time.Minute)
-			}, Booting,
-		},
-		"machines that a job has": {
-			func(s *world) {
-				s.job(812, "train", "alpha-a3-0", slurm.JobRunning)
-				s.Nodes("alpha-a3-0", "ALLOCATED+CLOUD")
-				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
-			}, Running,
-		},
-		"machines without a job": {
-			func(s *world) {
-				s.Nodes("alpha-a3-0", "IDLE+CLOUD")
-				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
-			}, Idle,
 		},
 		"machines with a drained node": {
 			func(s *world) {
@@ -296,13 +242,6 @@ func TestJobsOnASharedNodeAreSortedByPriority(t *testing.T) {
 	assert.Equal(t, []uint32{819, 820}, row.Jobs)
 	assert.Equal(t, []string{"819", "820"}, row.ShownAs)
 	assert.Equal(t, []string{"grace", "ada"}, row.Users)
-}
-
-func TestRecordNamesTheSubjectOfAnAction(t *testing.T) {
-	a := Record(action.ReturnNodes{OfJob: action.OfJob{Job: 7}, Nodes: []string{"n-0", "n-1"}}, noon, 0, nil)
-	assert.Equal(t, uint32(7), a.Job)
-	assert.Equal(t, "n-[0-1]", a.Nodes.String())
-	assert.Equal(t, "g", Record(action.CreateRequest{Of: action.Of{Group: mig.GroupID{Name: "g"}}}, noon, 0, nil).Group)
 }
 
 func TestWordNamesTheStateOfANode(t *testing.T) {
@@ -418,16 +357,6 @@ func TestUnrequestedGPUsAreUnusedOnExclusiveNodes(t *testing.T) {
 	}
 }
 
-func TestWhySuggestsPackingIfMostGPUsAreUnused(t *testing.T) {
-	for gpus, suggests := range map[int]bool{0: false, 1: true, 3: true, 4: false, 8: false} {
-		s := newWorld()
-		s.pending(816, "Resources").GPUs = gpus
-		story, err := s.view().Why("816", noon, nil)
-		require.NoError(t, err)
-		assert.Equal(t, suggests, strings.Contains(story.Text(true), "steps of one job"), gpus)
-	}
-}
-
 // U1
 func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
 	s := newWorld()
@@ -443,12 +372,6 @@ func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
 	assert.Contains(t, table, "problem: "+v.Problems[0])
 	assert.NotContains(t, table, string(Requesting))
 	assert.NotContains(t, table, string(Orphaned))
-
-	s.waiting(813, "alpha-a3-2")
-	s.Snap.Refused["alpha-a3-job-813"] = s.Snap.Refused["alpha-a3-job-812"]
-	table = s.view().Table(Layout{Now: noon})
-	assert.Equal(t, 1, strings.Count(table, "problem: alpha-a3-job-812 and 1 more: "), "Google's message is printed once")
-	assert.Equal(t, 1, strings.Count(table, "rateLimitExceeded"))
 }
 
 func TestSelectRefusesFiltersThatCannotMatch(t *testing.T) {

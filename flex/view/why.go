@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"slurmflex/mig"
 )
 
 // MaxQuery is the longest question, in bytes.
@@ -58,8 +56,11 @@ func (v View) Why(subject string, now time.Time, past *Past) (Answer, error) {
 	if stopped := v.Daemon.Says(); stopped != "" && !strings.HasPrefix(e.Cause, stopped) {
 		e.State += " (as of " + e.at(v.SeenAt) + ": " + e.brief(stopped) + ")"
 	}
-	e.addGroups()
-	e.recent()
+	for _, p := range v.Listed {
+		if about, _, _ := strings.Cut(p.About, "/"); about == strings.Fields(e.Subject)[1] {
+			e.detail("Problem: %s.", p.Text)
+		}
+	}
 	e.Answer.print()
 	return e.Answer, nil
 }
@@ -84,8 +85,7 @@ type explainer struct {
 	Answer `json:"-"`
 	now    time.Time
 
-	id    uint32   // job that the answer is about; 0: none
-	about []string // names of the groups, nodes and nodeset that the answer is about, and hostlists of its rows
+	id uint32 // job that the answer is about; 0: none
 }
 
 // detail adds a detail, unless the answer already has it.
@@ -127,87 +127,6 @@ func (e *explainer) since(start time.Time) string {
 	return " for " + Span(e.View.SeenAt.Sub(start))
 }
 
-// shownActions is the number of recent actions in the details.
-const shownActions = 5
-
-// recent adds to the details what an admin should know: problems and recent actions.
-func (e *explainer) recent() {
-	for _, p := range e.Listed {
-		if name, _, _ := strings.Cut(p.About, "/"); slices.Contains(e.about, name) && !slices.Contains(ofRows, p.Kind) {
-			e.detail("Problem: %s.", p.Text)
-		}
-	}
-	done := 0
-	for _, a := range e.Actions {
-		if !e.concerns(a) || done == shownActions {
-			continue
-		}
-		if done == 0 {
-			e.detail("Recent actions:")
-		}
-		done++
-		e.detail("  %s", e.told(a))
-	}
-}
-
-// told describes a past action.
-func (e *explainer) told(a Action) string {
-	text := e.at(a.At) + " " + a.What
-	switch {
-	case a.Error == "" && strings.Contains(a.What, a.Why):
-		return text
-	case a.Error == "":
-		return text + ", because " + a.Why
-	case a.Times > 1:
-		return fmt.Sprintf("%s: failed %d times: %s", text, a.Times, a.Error)
-	}
-	return text + ": failed: " + a.Error
-}
-
-// ofRows lists the kinds of problems that are the cause or state of rows, so that an answer has them
-// anyway.
-var ofRows = []string{
-	"request-failing", "request-failed", "request-refused", "group-name-taken", "name-taken", "template", "policies-unread", "placement",
-	"provision-timeout", "gang-timeout", "lease-too-short", "machine-lost", "nodeset-blocked", "unseen-region", "unread-row",
-}
-
-// concerns reports whether an action was about the answer's subject.
-func (e *explainer) concerns(a Action) bool {
-	isOurs := func(name string) bool { return slices.Contains(e.about, name) }
-	if e.id != 0 && a.Job == e.id || a.Group != "" && isOurs(a.Group) {
-		return true
-	}
-	return e.id == 0 && slices.ContainsFunc(a.Nodes, isOurs)
-}
-
-// addGroups adds the job's groups, including deleted ones, and its name to what the answer is about.
-func (e *explainer) addGroups() {
-	if e.id == 0 {
-		return
-	}
-	e.about = append(e.about, e.nameOf(e.id))
-	for _, g := range e.Groups {
-		if g.Job == e.id {
-			e.about = append(e.about, g.Name)
-		}
-	}
-	for _, r := range e.rowsOf(Job{ID: e.id}) {
-		e.about = append(e.about, r.Group)
-	}
-	for _, a := range e.Actions {
-		if a.Job == e.id {
-			e.about = append(e.about, a.Group)
-		}
-	}
-}
-
-// addRows adds the names in rows to what the answer is about.
-func (e *explainer) addRows(rows []Row) {
-	for _, r := range rows {
-		e.about = append(append(e.about, r.Nodes.String()), r.Nodes...)
-	}
-}
-
 // find returns the group of that name.
 func (v View) find(group string) (Group, bool) {
 	at := slices.IndexFunc(v.Groups, func(g Group) bool { return g.Name == group })
@@ -232,62 +151,4 @@ func (v View) unreadText(region string) string {
 		return ""
 	}
 	return fmt.Sprintf("region %s could not be read: %s", r.Name, strings.TrimSuffix(r.ReadFail, "."))
-}
-
-// soFar adds up the machine time and cost of rows; empty if there is none. Machines that were created
-// for the answer's job count from their creation, other machines from the start of the job, so not
-// while it waits.
-func (e *explainer) soFar(rows []Row) string {
-	var machineHours, gpuHours, money float64
-	currency, unpriced, shared := "", false, false
-	for _, r := range rows {
-		if r.State != Starting && r.State != Running {
-			continue
-		}
-		hours := float64(r.Count) * max(e.View.SeenAt.Sub(e.paidSince(r)), 0).Hours()
-		if hours == 0 {
-			continue
-		}
-		machineHours += hours
-		set, _ := e.NodeSet(r.NodeSet)
-		machine, _ := mig.KnownMachine(set.Machine)
-		gpuHours += hours * float64(machine.GPUs)
-		if set.Price == nil {
-			unpriced = true
-		} else {
-			money, currency = money+hours*set.Price.Hour, set.Price.Currency
-		}
-		shared = shared || len(r.Jobs) > 1
-	}
-	if machineHours < 0.05 {
-		return "" // 0.0 as text
-	}
-	text := fmt.Sprintf("%.1f machine hours", machineHours)
-	if gpuHours > 0 {
-		text += fmt.Sprintf(", %.1f GPU hours", gpuHours)
-	}
-	switch {
-	case currency != "" && unpriced:
-		text += fmt.Sprintf(", at least %.2f %s", money, currency)
-	case currency != "":
-		text += fmt.Sprintf(", %.2f %s", money, currency)
-	}
-	if shared && e.id != 0 {
-		text += ", shared with other jobs"
-	}
-	return text
-}
-
-// paidSince returns when a row's machines started to count toward the answer's cost.
-func (e *explainer) paidSince(r Row) time.Time {
-	for _, j := range e.Jobs {
-		switch {
-		case j.ID != e.id || r.MadeFor == e.id:
-		case isWaiting(j):
-			return e.View.SeenAt
-		case j.StartAt.After(r.Since):
-			return j.StartAt
-		}
-	}
-	return r.Since
 }

@@ -38,18 +38,8 @@ var stories = []struct {
 		j := s.pending(816, "Resources")
 		j.ArrayTask, j.NodeCount, j.GPUs = "0-9%2", 1, 1
 	}, "816"},
-	{"a pending job of a nodeset with all nodes in use", func(s *world) {
-		*s = *busy()
-		for i := range uint32(2) {
-			j := s.job(820+i, "train", "alpha-a3-7", slurm.JobRunning)
-			j.Limit, j.User = slurm.ParseLimit(fmt.Sprintf("%d:00:00", 2+i)), "grace"
-		}
-	}, "816"},
 	{"a job of two partitions that lacks nodes in both", func(s *world) {
 		s.halfFull().NodeCount = 2
-	}, "816"},
-	{"a job of two partitions that is too large for one", func(s *world) {
-		s.halfFull().NodeCount = 3
 	}, "816"},
 	{"a job with an unreadable row", func(s *world) {
 		s.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "816", Why: `priority "x": not a number`}}
@@ -84,7 +74,6 @@ var stories = []struct {
 		s.dead = true
 		s.requested(mig.Trouble{Cause: mig.CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED: none"})
 	}, "812"},
-	{"a pending job without a daemon", func(s *world) { s.dead = true; s.pending(816, "Resources") }, "816"},
 	{"a pending job whose daemon has died", func(s *world) {
 		s.dead = true
 		s.pending(816, "ReqNodeNotAvail, May be reserved for other job")
@@ -97,18 +86,6 @@ var stories = []struct {
 		s.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD")
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 90*time.Minute)
 		s.pending(816, "ReqNodeNotAvail, May be reserved for other job").NodeCount = 2
-	}, "816"},
-	{"a job of several nodes behind a full nodeset", func(s *world) {
-		s.full()
-		s.pending(816, "ReqNodeNotAvail, Reserved for maintenance").NodeCount = 5
-	}, "816"},
-	{"a job that slurmflex held", func(s *world) {
-		s.pending(816, "JobHeldAdmin")
-		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.JobHeld, At: noon.Add(-time.Minute), Reason: "403 forbidden: Required 'compute.instances.create' permission"}.String()
-		s.done(action.ReturnNodes{
-			OfJob: action.OfJob{Job: 816}, Name: "816", Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
-			Then: action.Hold,
-		}, 5*time.Minute, nil)
 	}, "816"},
 	{"a job that is too long for its partition", func(s *world) { s.pending(816, "PartitionTimeLimit") }, "816"},
 	{"a pending job of a partition without flex nodes", func(s *world) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
@@ -126,23 +103,11 @@ var stories = []struct {
 		s.Snap.Refused["alpha-a3-job-812"] = r
 	}, "812"},
 	{"a job with a request that waits after a failed one", func(s *world) { *s = *busy() }, "812"},
-	{"a job with a request that waits for a quota, after a notice", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
-		request := request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
-		request.Cause, request.Quota = mig.CauseQuota, mig.UsedUp{Metric: "PREEMPTIBLE_NVIDIA_H100_GPUS", Limit: 16, Region: "us-central1"}
-		s.group(812, request)
-	}, "812"},
 	{"a job that Slurm would not requeue, of a request that is refused", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		request := request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", 30*time.Second)
 		request.Cause = mig.CausePermission
 		s.group(812, request)
-		s.Snap.Requeues[812] = false
-	}, "812"},
-	{"a job that Slurm would not requeue, and that waits on after provision_timeout", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
-		s.Snap.Jobs[0].Start = noon.Add(-25 * time.Hour)
-		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 25*time.Hour))
 		s.Snap.Requeues[812] = false
 	}, "812"},
 	{"a job that Slurm would not requeue, with a deadline", func(s *world) {
@@ -151,11 +116,6 @@ var stories = []struct {
 		s.Snap.Requeues[812], s.Snap.Limits = false, map[uint32]scene.JobLimits{812: {Deadline: noon.Add(10 * time.Hour)}}
 	}, "812"},
 	{"a job with requested Spot machines", func(s *world) { s.spot(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
-	{"a job with refused Spot machines", func(s *world) {
-		s.spot()
-		s.waiting(812, "alpha-a3-[0-1]")
-		s.Snap.Refused = map[string]scene.Refusal{"alpha-a3-job-812": {Cause: mig.CauseCapacity, Message: "503 ZONE_RESOURCE_POOL_EXHAUSTED: no", At: noon.Add(-10 * time.Second), Times: 1}}
-	}, "812"},
 	{"a job that runs on a Spot machine", func(s *world) {
 		s.spot()
 		s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
@@ -175,10 +135,6 @@ var stories = []struct {
 		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
 		s.unread(scenetest.US)
 	}, "812"},
-	{"a job without a known request when its region was last read", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
-		s.unread(scenetest.US)
-	}, "812"},
 	{"a job that runs on machines of a region that cannot be read any more", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
 		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
@@ -192,11 +148,6 @@ var stories = []struct {
 		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
 	}, "813"},
-	{"a job that is about to start", func(s *world) {
-		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
-		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
-		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
-	}, "813"},
 	{"a component that waits for other components", func(s *world) {
 		s.job(813, "train", "alpha-a3-2", slurm.JobConfiguring).HetID = 813
 		s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD+POWER_DOWN")
@@ -208,10 +159,6 @@ var stories = []struct {
 		s.pending(816, "Resources")
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Loss, Reason: "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.KeepsNone}.String()
 	}, "816"},
-	{"a job that runs and asks for one GPU of each node", func(s *world) {
-		*s = *busy()
-		s.Snap.Jobs[1].GPUs = 1
-	}, "813"},
 	{"a job that runs beyond its lease", func(s *world) {
 		*s = *busy()
 		s.Snap.Jobs[1].Limit = slurm.Limit{Kind: slurm.Unlimited}
@@ -223,10 +170,6 @@ var stories = []struct {
 		s.done(action.CancelRequest{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Request: "a1", Why: "no job wants node alpha-a3-0 any more"}, time.Minute, nil)
 	}, "700"},
 	{"a job that is gone, while a region could not be read", func(s *world) { s.Snap.Unseen[scenetest.Europe] = errors.New("503") }, "700"},
-	{"a group that was deleted, if it was, while a region could not be read", func(s *world) {
-		s.Snap.Unseen[scenetest.US] = errors.New("503")
-		s.done(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
-	}, "alpha-a3-job-700"},
 	{"a job that there never was", func(*world) {}, "99999999"},
 	{"a job array", func(s *world) {
 		s.pending(900, "Resources").ArrayTask = "1-3"
@@ -235,20 +178,13 @@ var stories = []struct {
 		s.task(903, 900, "4")
 	}, "900"},
 	{"an array's task", func(s *world) { s.task(901, 900, "0") }, "900_0"},
-	{"an array task that Slurm has not split off", func(s *world) { s.pending(900, "Resources").ArrayTask = "1-3" }, "900_2"},
-	{"an array's task by its raw id", func(s *world) { s.task(901, 900, "0") }, "901"},
-	{"tasks that Slurm has not split off", func(s *world) { s.pending(900, "Resources").ArrayTask = "1-3%2" }, "900_[1-3%2]"},
 	{"an array's task that is gone", func(s *world) { s.task(901, 900, "0") }, "900_7"},
 	{"a component that waits", func(s *world) { s.components(820) }, "820+1"},
-	{"a component by its raw id", func(s *world) { s.components(820) }, "821"},
-	{"a heterogeneous job", func(s *world) { s.components(820) }, "820"},
 	{"a heterogeneous job that is held", func(s *world) {
 		s.pending(820, "JobHeldUser").HetID = 820
 		s.component(s.pending(821, "JobHeldUser"), 820, 1)
 	}, "820+1"},
 	{"a component that is gone", func(s *world) { s.components(820) }, "820+2"},
-	{"a group of a component", func(s *world) { s.components(820) }, "alpha-a3-job-821"},
-	{"a node of a component", func(s *world) { s.components(820) }, "alpha-a3-1"},
 	{"a node that no job has", func(*world) {}, "alpha-a3-3"},
 	{"a node that waits", func(s *world) { *s = *busy() }, "alpha-a3-0"},
 	{"a node that a job runs on", func(s *world) { *s = *busy() }, "alpha-a3-2"},
@@ -264,12 +200,6 @@ var stories = []struct {
 		s.Nodes("alpha-a3-3", "IDLE+CLOUD")
 		s.Snap.Nodes[3].LastBusyTime = noon.Add(-25 * time.Minute)
 		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", time.Hour)
-	}, "alpha-a3-3"},
-	{"a node that is kept until its lease is too short", func(s *world) {
-		s.Config.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
-		s.Nodes("alpha-a3-3", "IDLE+CLOUD")
-		s.Snap.Nodes[3].LastBusyTime = noon
-		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", 20*time.Minute)
 	}, "alpha-a3-3"},
 	{"a node that powers up without a job", func(s *world) {
 		s.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_UP")
@@ -288,17 +218,11 @@ var stories = []struct {
 	{"a node that is not ours", func(*world) {}, "alpha-cpu-0"},
 	{"a group with a waiting request", func(s *world) { *s = *busy() }, "alpha-a3-job-812"},
 	{"a group by its request", func(s *world) { *s = *busy() }, "alpha-a3-job-814/a1"},
-	{"a group with machines", func(s *world) { *s = *busy() }, "alpha-a3-job-813"},
-	{"a group that is empty", func(s *world) { s.group(700) }, "alpha-a3-job-700"},
 	{"a group that is empty while its job tries again", func(s *world) {
 		s.pending(700, "BeginTime")
 		s.group(700, request("a1", mig.Failed, "alpha-a3-0", "none left", time.Hour))
 	}, "alpha-a3-job-700"},
 	{"a group that is not made yet", func(s *world) { s.waiting(812, "alpha-a3-[0-1]") }, "alpha-a3-job-812"},
-	{"a group that was deleted", func(s *world) {
-		s.done(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
-	}, "alpha-a3-job-700"},
-	{"a group that could not be deleted", func(s *world) { *s = *busy() }, "alpha-a3-job-800"},
 	{"a node with more attempts than results", func(s *world) {
 		s.done(action.SetNodes{Nodes: []string{"alpha-a3-3"}, State: "power_down_force", Why: "its instance is gone"}, time.Minute, errors.New("scontrol: Invalid node state specified"))
 		s.because("alpha-a3-3", "IDLE+CLOUD+POWERED_DOWN", memo.ReasonPrefix+"its instance is gone", "slurm")
@@ -308,7 +232,6 @@ var stories = []struct {
 		s.Snap.Groups[2].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 700}
 		s.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
 	}, "700"},
-	{"a group of one node", func(*world) {}, "alpha-st-node-0"},
 	{"a job that lacks one of its machines", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD")
@@ -323,11 +246,6 @@ var stories = []struct {
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[7-8]", 2*time.Hour)
 	}, "813"},
 	{"a machine of a node that the configuration no longer has", func(s *world) { s.machines("alpha-a3-job-700", "a3", "alpha-a3-9", 2*time.Hour) }, "alpha-a3-9"},
-	{"a job that was requeued, and whose nodeset is blocked", func(s *world) {
-		s.block()
-		s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute)
-		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Requeued, At: noon.Add(-11 * time.Second), Reason: "the machine did not join Slurm"}.String()
-	}, "816"},
 	{"a job that an admin holds after a requeue", func(s *world) {
 		s.pending(816, "JobHeldAdmin")
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Requeued, At: noon.Add(-26 * time.Hour), Reason: "no capacity"}.String()
@@ -483,7 +401,7 @@ func TestSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
 	s.pending(817, "JobHeldUser")
 	s.Snap.Jobs[len(s.Snap.Jobs)-1].Partition = "train"
 	assert.Equal(t, "jobs: 4 waiting, 1 running, 1 held; nodes: 4 waiting, 5 with a machine; "+
-		"GPUs: 24 in use, 16 idle, 24 requested; longest wait: 1h30m; next lease ends in 2h00m; 2 problems", s.view().Summary())
+		"GPUs: 24 in use, 16 idle, 24 requested; longest wait: 1h30m; next lease ends in: 2h00m; problems: 2", s.view().Summary())
 	clear(s.Snap.Templates)
 	assert.NotContains(t, s.view().Summary(), "GPU", "the machine types are unknown")
 	s = newWorld()
@@ -518,7 +436,7 @@ func TestStatusListsAsManyProblemsAsItCounts(t *testing.T) {
 	v := s.view()
 	text := v.Table(Layout{Now: noon})
 	require.Len(t, v.Problems, strings.Count(text, "problem: "))
-	assert.Contains(t, text, fmt.Sprintf("; %d problems\n", len(v.Problems)))
+	assert.Contains(t, text, fmt.Sprintf("; problems: %d\n", len(v.Problems)))
 	assert.Less(t, strings.Index(text, "problem: "), strings.Index(text, "NODESET"), "at the head")
 	assert.Equal(t, 1, strings.Count(text, "503 backendError"), "an unread region counts once")
 
@@ -660,51 +578,6 @@ func FuzzWhy(f *testing.F) {
 			assert.Equal(t, Printable(line[:len(line)-1]), line[:len(line)-1])
 		}
 	})
-}
-
-func TestJobCostCountsFromItsUseOfTheMachines(t *testing.T) {
-	s := busy() // job 813 started at 10:30 on machines that were created for it at 10:00
-	v := s.view()
-	soFar := func() string {
-		answer, err := v.Why("813", noon, nil)
-		require.NoError(t, err)
-		_, cost, _ := strings.Cut(answer.Machines, ": ")
-		return cost
-	}
-	assert.Equal(t, "6.0 machine hours, 48.0 GPU hours so far", soFar())
-	for i := range v.NodeSets {
-		if v.NodeSets[i].Name == "a3" {
-			v.NodeSets[i].Price = &Price{Hour: 40.5, Currency: "USD"}
-		}
-	}
-	assert.Equal(t, "6.0 machine hours, 48.0 GPU hours, 243.00 USD so far", soFar())
-
-	for i := range v.Rows {
-		v.Rows[i].MadeFor = 0 // created for another job
-	}
-	assert.Equal(t, "4.5 machine hours, 36.0 GPU hours, 182.25 USD so far", soFar())
-	v.Rows = append(v.Rows, Row{NodeSet: "g2", Nodes: []string{"alpha-g2-0"}, Count: 1, State: Running, Since: noon.Add(-time.Hour), Jobs: []uint32{813, 818}})
-	assert.Equal(t, "5.5 machine hours, 40.0 GPU hours, at least 182.25 USD, shared with other jobs so far", soFar())
-}
-
-// One of the job's nodes has a machine of an earlier job, two hours old.
-func TestWaitingJobIsNotChargedForTheEarlierLifeOfAWarmMachine(t *testing.T) {
-	s := newWorld()
-	s.behindDoor(812, "alpha-a3-[0-1]")
-	s.machines("alpha-a3-job-700", "a3", "alpha-a3-0", 20*time.Hour)
-	s.Nodes("alpha-a3-0", "IDLE+CLOUD+RESERVED")
-	s.group(812, request("a1", mig.Accepted, "alpha-a3-1", "", 35*time.Minute))
-	soFar := func() string {
-		answer, err := s.view().Why("812", noon, nil)
-		require.NoError(t, err)
-		_, cost, _ := strings.Cut(answer.Machines, ": ")
-		return cost
-	}
-	assert.Empty(t, soFar())
-
-	s.Nodes("alpha-a3-1", "IDLE+CLOUD+RESERVED")
-	s.Machines("alpha-a3-1", "alpha-a3-job-812")[0].Created = noon.Add(-30 * time.Minute)
-	assert.Equal(t, "0.5 machine hours, 4.0 GPU hours so far", soFar(), "this machine was created for it")
 }
 
 // U6

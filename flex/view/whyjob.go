@@ -163,9 +163,6 @@ func (e *explainer) oneJob(j Job, name string) {
 	if j.HetID != 0 {
 		e.components(j)
 	}
-	if j.Placed != "" && !slurm.JobState(j.State).AtWork() {
-		e.detail("It waits CONFIGURING and not PENDING, because %s.", j.Placed)
-	}
 	if done, ok := memo.DoneOf(j.Told); ok && j.isUnplaced() && !strings.Contains(e.Cause, done.Reason) {
 		e.detail("Earlier: %s.", done)
 	}
@@ -213,7 +210,6 @@ func (e *explainer) placed(j Job, rows []Row) {
 		order = byPlace
 	}
 	e.rows(rows, order)
-	e.addRows(rows)
 	state := slurm.JobState(j.State)
 	lost := slices.ContainsFunc(rows, func(r Row) bool { return r.State == Lost })
 	switch {

@@ -11,13 +11,8 @@ import (
 
 // node explains a node, and reports whether a node or machine of that name exists.
 func (e *explainer) node(name string) bool {
-	e.about, e.Subject = []string{name}, "node "+name
+	e.Subject = "node " + name
 	rows := keep(e.Rows, func(r Row) bool { return r.Nodes.has(name) })
-	for _, r := range rows {
-		if r.Group != "" {
-			e.about = append(e.about, r.Group)
-		}
-	}
 	e.rows(rows, byWeight)
 	for _, set := range e.NodeSets {
 		for _, n := range set.States {
@@ -111,12 +106,11 @@ func (e *explainer) nodeSet(name string) bool {
 	if !ok {
 		return false
 	}
-	e.about, e.Subject = []string{name}, "nodeset "+name
+	e.Subject = "nodeset " + name
 	_, e.State, _ = strings.Cut(e.SummaryOf(set), ": ")
 	e.State = strings.ToUpper(e.State[:1]) + e.State[1:]
 	rows := keep(e.Rows, func(r Row) bool { return r.NodeSet == name })
 	waits := keep(rows, Row.Waits)
-	e.addRows(rows)
 	switch unread := e.unreadText(set.Region); {
 	case len(waits) > 0 && e.inactive() != "":
 		e.Cause = e.inactive()
@@ -149,19 +143,14 @@ func (e *explainer) nodeSet(name string) bool {
 func (e *explainer) group(name string) bool {
 	g, exists := e.find(name)
 	rows := keep(e.Rows, func(r Row) bool { return r.Group == name })
-	if !exists && len(rows) == 0 && !slices.ContainsFunc(e.Actions, func(a Action) bool { return a.Group == name }) {
+	if !exists && len(rows) == 0 {
 		return false
 	}
-	e.about, e.Subject = []string{name}, "group "+name
+	e.Subject = "group " + name
 	e.rows(rows, byWeight)
-	switch {
-	case exists:
+	if exists {
 		e.Subject += " of " + e.ownerOf(g) + ", nodeset " + g.NodeSet
 		e.ofGroup(g, len(rows) == 0)
-	case len(rows) == 0 && e.Unread():
-		e.State, e.Cause = "UNKNOWN", strings.TrimPrefix(e.butUnread(), "; ")
-	case len(rows) == 0:
-		e.State = "NOT THERE: deleted, or not created yet"
 	}
 	return true
 }
@@ -192,10 +181,5 @@ func (e *explainer) ofGroup(g Group, empty bool) {
 	}
 	if !g.CreatedAt.IsZero() {
 		e.detail("Managed instance group in %s, created at %s.", g.Region, e.at(g.CreatedAt))
-	}
-	for _, r := range g.Requests {
-		if r.State == "SUCCEEDED" || r.State == "CANCELLED" {
-			e.detail("Request %s, made at %s for %s: %s.", r.Name, e.at(r.CreatedAt), r.Nodes, strings.ToLower(r.State))
-		}
 	}
 }

@@ -58,9 +58,6 @@ func (e *explainer) rows(rows []Row, order []State) {
 		e.attempts(r)
 	}
 	e.Request, e.Machines = listed(requests), listed(machines)
-	if cost := e.soFar(rows); cost != "" {
-		e.Machines += ": " + cost + " so far"
-	}
 	if first.State == Queued && e.Estimate == "" && e.isLease(first) && first.Cause != mig.CauseQuota.String() {
 		e.Estimate = "too few past requests for an estimate"
 	}

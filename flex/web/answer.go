@@ -15,7 +15,7 @@ type answerData struct {
 	Cluster, Query, Error, At string
 	SeenAt                    time.Time
 	Answer                    view.Answer
-	Story                     *jobStory // nil unless the subject is a job of the last day
+	Story                     []view.Step // empty unless the subject is a job of the last day
 }
 
 // why answers browsers with a page and other clients with text. verbose=1 adds the details to the
@@ -41,7 +41,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 			data.Error = err.Error()
 		}
 		if answer.Past != nil {
-			data.Story = newStory(past, now)
+			data.Story = answer.Past.Steps(now)
 		}
 		render(w, status, "answer.html", data)
 		return

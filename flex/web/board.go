@@ -30,7 +30,6 @@ type Board struct {
 	mu      sync.Mutex
 	cfg     *config.Config
 	problem string           // of the configuration file; empty: none
-	taken   taken            // when another process last had http_address
 	shows   func() view.View // the view of the last pass; nil before the first pass
 	private bool             // Slurm hides jobs from other users
 	actions []view.Action    // newest first
@@ -110,23 +109,6 @@ func (b *Board) NoteConfig(problem string) {
 	b.problem = problem
 }
 
-// taken is a period when another process listened on http_address.
-type taken struct {
-	holder   string // empty: none
-	from, to time.Time
-}
-
-// takenShown is how long the page shows this period.
-const takenShown = time.Hour
-
-// noteTaken records that another process listened on http_address until now. Its owner could answer
-// in the daemon's name.
-func (b *Board) noteTaken(holder string, from, to time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.taken = taken{holder, from, to}
-}
-
 // Did records an action.
 func (b *Board) Did(a action.Action, begun time.Time, took time.Duration, err error) {
 	b.mu.Lock()
@@ -163,10 +145,6 @@ func (b *Board) View() (view.View, error) {
 	v.Daemon, v.Actions = &daemon, append([]view.Action{}, b.actions...)
 	if b.problem != "" {
 		v.Problems = append([]string{b.problem}, v.Problems...)
-	}
-	if t := b.taken; t.holder != "" && b.now().Sub(t.to) < takenShown {
-		v.Problems = append([]string{fmt.Sprintf("%s listened on http_address from %s to %s: browsers, Prometheus and other hosts did not get slurmflex's data in that time",
-			t.holder, t.from.UTC().Format("15:04:05"), t.to.UTC().Format("15:04:05 MST"))}, v.Problems...)
 	}
 	return v, nil
 }

@@ -9,12 +9,12 @@ import (
 	"slurmflex/flex/view"
 )
 
-// chart shows the nodes, or the GPUs, of the last day as columns.
+// chart shows the nodes of the last day as columns.
 type chart struct {
-	ID, Title, Desc string
-	Most            int
-	Columns         []column
-	Ticks           []tick
+	Desc    string
+	Most    int
+	Columns []column
+	Ticks   []tick
 }
 
 // column is a number of nodes in a state during a period.
@@ -30,33 +30,23 @@ const (
 	shortest    = 2 * time.Minute // shortest period that is shown
 )
 
-// chartKeys are the patterns of the charts, from bottom to top.
+// chartKeys are the patterns of the chart, from bottom to top.
 var chartKeys = []key{{"running", "running"}, {"idle", "idle"}, {"booting", "booting"}, {"waiting", "waiting"}}
 
-// newCharts draws the last day: the nodes, and the GPUs if there were any.
-func newCharts(samples []history.Sample, now time.Time) (all []chart) {
+// newChart draws the last day; nil without samples.
+func newChart(samples []history.Sample, now time.Time) *chart {
 	if len(samples) == 0 {
 		return nil
 	}
-	all = append(all, newChart("Nodes", samples, now, func(s history.Sample) (history.Counts, bool) { return s.Nodes, true }))
-	if h := newChart("GPUs", samples, now, func(s history.Sample) (history.Counts, bool) { return s.GPUs, !s.Unknown }); h.Most > 0 {
-		all = append(all, h)
-	}
-	return all
-}
-
-// newChart draws the nodes or the GPUs.
-func newChart(title string, samples []history.Sample, now time.Time, of func(history.Sample) (history.Counts, bool)) chart {
 	first := samples[0].At
 	shown := span{from: now.Add(-min(max(now.Sub(first), shortest), history.Length)), to: now}
-	h := chart{ID: "history-" + title, Title: title + " in the last day"}
+	h := &chart{}
 	step := len(samples)/mostColumns + 1
 	type level struct {
 		from, to time.Time
 		counts   history.Counts
 	}
 	var levels []level
-	var last history.Counts // of the last sample that is known
 	for i := 0; i < len(samples); i += step {
 		chunk := samples[i:min(i+step, len(samples))]
 		end := now
@@ -65,13 +55,8 @@ func newChart(title string, samples []history.Sample, now time.Time, of func(his
 		}
 		var highest history.Counts
 		for _, s := range chunk {
-			counts, known := of(s)
-			if !known {
-				continue
-			}
-			last = counts
-			if counts.Sum() >= highest.Sum() {
-				highest = counts
+			if s.Nodes.Sum() >= highest.Sum() {
+				highest = s.Nodes
 			}
 		}
 		h.Most = max(h.Most, highest.Sum())
@@ -84,6 +69,7 @@ func newChart(title string, samples []history.Sample, now time.Time, of func(his
 	for _, l := range levels {
 		h.stack(shown, l.from, l.to, l.counts)
 	}
+	last := samples[len(samples)-1].Nodes
 	h.Desc = fmt.Sprintf("Since %s: at most %d at a time. Last: %d running, %d idle, %d booting, %d waiting.",
 		view.Moment(first, now), h.Most, last.Running, last.Idle, last.Booting, last.Waiting)
 	middle := shown.from.Add(shown.to.Sub(shown.from) / 2)

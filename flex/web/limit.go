@@ -11,27 +11,27 @@ import (
 // roomCheck is how often a waiting connection checks whether another one has fallen silent.
 const roomCheck = 100 * time.Millisecond
 
-// stuckAfter is how long a client may leave its answer unread while other clients wait for its
-// slot.
-const stuckAfter = 2 * time.Second
+// stuckAfter is how long an answer may take while other clients wait for the connection's slot. A
+// client that does not read its answer would otherwise keep the slot until writeLimit.
+const stuckAfter = 5 * time.Second
 
 // limited is a listener with a limited number of connections at a time. A new connection replaces
 // the connection that has been silent the longest. A connection is silent if it has sent no request
-// yet, has received its answer, or has read nothing of its answer for stuckAfter.
+// yet, has received its answer, or has not received it within stuckAfter.
 type limited struct {
 	net.Listener
 	slots  chan struct{}
 	closed chan struct{}
 	close  func() error
 
-	mu   sync.Mutex
-	open map[*limitedConn]bool
+	mu     sync.Mutex
+	silent map[*limitedConn]time.Time // since when each is silent; in the future for one that is being answered
 }
 
 func limit(l net.Listener, most int) *limited {
 	closed := make(chan struct{})
 	return &limited{
-		Listener: l, slots: make(chan struct{}, most), closed: closed, open: map[*limitedConn]bool{},
+		Listener: l, slots: make(chan struct{}, most), closed: closed, silent: map[*limitedConn]time.Time{},
 		close: sync.OnceValue(func() error { close(closed); return l.Close() }),
 	}
 }
@@ -46,15 +46,15 @@ func (l *limited) Accept() (net.Conn, error) {
 		conn.Close()
 		return nil, net.ErrClosed
 	}
-	c := &limitedConn{Conn: conn, of: l, silent: time.Now()}
+	c := &limitedConn{Conn: conn}
 	c.free = sync.OnceFunc(func() {
 		l.mu.Lock()
-		delete(l.open, c)
+		delete(l.silent, c)
 		l.mu.Unlock()
 		<-l.slots
 	})
 	l.mu.Lock()
-	l.open[c] = true
+	l.silent[c] = time.Now()
 	l.mu.Unlock()
 	return c, nil
 }
@@ -81,13 +81,9 @@ func (l *limited) takeSlot() bool {
 func (l *limited) closeSilent() {
 	l.mu.Lock()
 	var longest *limitedConn
-	var oldest time.Time
-	for c := range l.open {
-		since := c.silent
-		if since.IsZero() && !c.sends.IsZero() && time.Since(c.sends) >= stuckAfter {
-			since = c.sends
-		}
-		if !since.IsZero() && (longest == nil || since.Before(oldest)) {
+	oldest := time.Now()
+	for c, since := range l.silent {
+		if !since.After(oldest) {
 			longest, oldest = c, since
 		}
 	}
@@ -103,25 +99,7 @@ func (l *limited) Close() error { return l.close() }
 // limitedConn is a connection of a limited listener.
 type limitedConn struct {
 	net.Conn
-	of   *limited
 	free func()
-
-	// The listener's mu guards these fields.
-	silent time.Time // since when without a request to answer; zero: answering one
-	sends  time.Time // since when waiting for its client to read; zero: not waiting
-}
-
-// Write sends a part of an answer. It waits while the client reads nothing.
-func (c *limitedConn) Write(b []byte) (int, error) {
-	c.noteSends(time.Now())
-	defer c.noteSends(time.Time{})
-	return c.Conn.Write(b)
-}
-
-func (c *limitedConn) noteSends(since time.Time) {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	c.sends = since
 }
 
 // Close frees the connection's slot.
@@ -145,15 +123,16 @@ func (l *limited) watch(s *http.Server) {
 	}
 	next := s.Handler
 	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		l.note(r.Context().Value(connKey{}), time.Time{})
+		l.note(r.Context().Value(connKey{}), time.Now().Add(stuckAfter))
 		next.ServeHTTP(w, r)
 	})
 }
 
-func (l *limited) note(conn any, silent time.Time) {
+// note records since when an open connection is silent.
+func (l *limited) note(conn any, since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c, ok := conn.(*limitedConn); ok {
-		c.silent = silent
+	if c, ok := conn.(*limitedConn); ok && !l.silent[c].IsZero() {
+		l.silent[c] = since
 	}
 }

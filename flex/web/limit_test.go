@@ -189,7 +189,7 @@ func TestFullListenerCanBeClosed(t *testing.T) {
 		c.call(t)
 		conn, err := l.Accept()
 		require.NoError(t, err)
-		l.note(conn, time.Time{})
+		l.note(conn, time.Now().Add(time.Hour))
 		c.call(t)
 		failed := make(chan error)
 		go func() { _, err := l.Accept(); failed <- err }()

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"embed"
-	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
@@ -25,14 +24,14 @@ type pageData struct {
 	SeenAt   time.Time
 	At       string // time of the observation, as text
 	Verdicts []verdict
-	Tiles    []tile
+	Tiles    []view.Figure
 	Bad      []string
 	Unread   bool // a region could not be read
 	Waits    []rowData
 	Machines []rowData
 	Timeline *timeline // nil without machines
-	Charts   []chart   // of the last day
-	Keys     []key     // of the charts
+	Chart    *chart    // of the last day; nil without a history
+	Keys     []key     // of the chart
 	Ended    []endedData
 	Static   []view.Nodes
 	NodeSets []setData
@@ -42,11 +41,13 @@ type pageData struct {
 	Earlier  []actionData
 }
 
+// rowData is a row with the cells of its columns in the table of status.
 type rowData struct {
 	view.Row
-	Asked, When, Detail, Group, GPUs, Estimate string
-	Names                                      []string // the first jobs of the row
-	More                                       int      // number of further jobs
+	Cells  map[string]string
+	Detail string
+	Names  []string // the first jobs of the row
+	More   int      // number of further jobs
 }
 
 // mostNames is the maximum number of jobs named in a row.
@@ -54,19 +55,8 @@ const mostNames = 6
 
 // newRow returns the page's data for a row.
 func newRow(v view.View, r view.Row, detail string) rowData {
-	row := rowData{Row: r, When: r.When(v.SeenAt), Detail: detail, Group: r.Group, Asked: r.Leases()}
-	row.Names = r.ShownAs[:min(len(r.ShownAs), mostNames)]
-	row.More = len(r.ShownAs) - len(row.Names)
-	if r.Request != "" {
-		row.Group += "/" + r.Request
-	}
-	if gpus, known := v.GPUsOf(r); known && gpus > 0 {
-		row.GPUs = fmt.Sprint(gpus)
-	}
-	if r.Estimate != nil {
-		row.Estimate = r.Estimate.Short()
-	}
-	return row
+	names := r.ShownAs[:min(len(r.ShownAs), mostNames)]
+	return rowData{r, v.Cells(r), detail, names, len(r.ShownAs) - len(names)}
 }
 
 type setData struct {
@@ -76,7 +66,6 @@ type setData struct {
 type actionData struct {
 	view.Action
 	When, Ran string
-	Known     bool // a later action failed with the same error
 }
 
 type endedData struct {
@@ -101,7 +90,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if s.Board.History != nil {
 		day, ended = s.Board.History.Day(), s.Board.History.Ended()
 	}
-	render(w, http.StatusOK, "page.html", newPage(v, day, ended, zoomOf(r.URL.Query().Get("zoom")), s.now(r)))
+	render(w, http.StatusOK, "page.html", newPage(v, day, ended, s.now(r)))
 }
 
 // now returns the time in the reader's zone, which page.js sends, or else in the daemon's zone.
@@ -119,20 +108,19 @@ func (s *Server) now(r *http.Request) time.Time {
 func at(t, now time.Time) string { return view.Moment(t, now) + now.Format(" MST") }
 
 // newPage returns the page for a reader at that time.
-func newPage(v view.View, day []history.Entry, ended []view.Past, z zoom, now time.Time) pageData {
+func newPage(v view.View, day []history.Entry, ended []view.Past, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: at(v.SeenAt, now),
 		Regions: v.Regions, Limits: v.Limits, Bad: slices.Clone(v.Problems), Unread: v.Unread(),
-		Keys: chartKeys, Charts: newCharts(history.Samples(day, now), now),
+		Keys: chartKeys, Chart: newChart(history.Samples(day, now), now),
 	}
 	if trouble := v.Daemon.Says(); trouble != "" {
 		p.Bad = append([]string{trouble}, p.Bad...)
 	}
-	p.Bad = once(p.Bad)
-	p.Tiles = tilesOf(v)
+	p.Tiles = v.Figures()
 	rows := slices.Concat(v.Rows, v.Pending())
 	p.Verdicts = verdictsOf(v, p.Bad, rows, now)
-	p.Timeline = newTimeline(rows, v.Jobs, day, z, now)
+	p.Timeline = newTimeline(rows, v.Jobs, day, now)
 	details := view.Details(rows, now)
 	for i, r := range rows {
 		if r.Waits() || r.State == view.Pending {
@@ -156,12 +144,8 @@ func newPage(v view.View, day []history.Entry, ended []view.Past, z zoom, now ti
 	for _, j := range ended[:min(endedShown, len(ended))] {
 		p.Ended = append(p.Ended, endedData{j, view.Moment(j.EndedAt, now)})
 	}
-	failed := map[string]bool{}
 	for i, a := range v.Actions[:min(actionsShown, len(v.Actions))] {
-		data := actionData{
-			Action: a, When: view.Moment(a.At, now), Ran: time.Duration(a.Took).Round(100 * time.Millisecond).String(), Known: failed[a.Error],
-		}
-		failed[a.Error] = a.Error != ""
+		data := actionData{a, view.Moment(a.At, now), time.Duration(a.Took).Round(100 * time.Millisecond).String()}
 		if i < actionsFirst {
 			p.Actions = append(p.Actions, data)
 		} else {
@@ -169,16 +153,6 @@ func newPage(v view.View, day []history.Entry, ended []view.Past, z zoom, now ti
 		}
 	}
 	return p
-}
-
-// once returns the texts without repetitions.
-func once(texts []string) (all []string) {
-	for _, text := range texts {
-		if !slices.Contains(all, text) {
-			all = append(all, text)
-		}
-	}
-	return all
 }
 
 // render writes a page, or an error if rendering fails.

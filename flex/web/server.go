@@ -44,26 +44,22 @@ const listenAgain = 5 * time.Second
 // Run serves until ctx ends. If it cannot listen, it logs that once and retries, because nodes must
 // not wait for the page.
 func (s *Server) Run(ctx context.Context) {
-	var failing time.Time // since when it cannot listen; zero: it can
-	holder := ""
+	fails := false
 	for ctx.Err() == nil {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 		if err == nil {
 			s.Log.Info("serving the page", zap.String("address", listener.Addr().String()))
-			if holder != "" {
-				s.Board.noteTaken(holder, failing, s.Now())
-			}
 			err = s.serve(ctx, listener)
-			failing, holder = time.Time{}, ""
+			fails = false
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		if failing.IsZero() {
-			failing, holder = s.Now(), holderOf(s.Address)
+		if !fails {
 			s.Log.Error("cannot listen on http_address; status page, /metrics and /healthz are unavailable",
-				zap.String("http_address", s.Address), zap.String("taken_by", holder), zap.Error(err))
+				zap.String("http_address", s.Address), zap.String("taken_by", holderOf(s.Address)), zap.Error(err))
 		}
+		fails = true
 		select {
 		case <-ctx.Done():
 		case <-time.After(cmp.Or(s.again, listenAgain)):

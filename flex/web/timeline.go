@@ -16,7 +16,6 @@ type timeline struct {
 	Bars   []bar
 	Ticks  []tick
 	Now    tick
-	Zooms  []zoomLink
 	More   int // number of further leases without a bar
 	Keys   []key
 }
@@ -31,27 +30,35 @@ type bar struct {
 
 // zoom is the period that the timeline shows. A quarter of it is in the past.
 type zoom struct {
-	Name, Text string
-	length     time.Duration
-	tick       time.Duration
-	form       string // format of a tick's time
+	length, tick time.Duration
+	form         string // format of a tick's time
 }
 
+// zooms are the periods that fit chooses from.
 var zooms = []zoom{
-	{Name: "leases", Text: "leases"}, // as long as the leases; see fit
-	{"1h", "1 h", time.Hour, 15 * time.Minute, "15:04"},
-	{"1d", "1 d", 24 * time.Hour, 6 * time.Hour, "15:04"},
-	{"7d", "7 d", 7 * 24 * time.Hour, 48 * time.Hour, "Jan 2"},
+	{20 * time.Minute, 5 * time.Minute, "15:04"},
+	{time.Hour, 15 * time.Minute, "15:04"},
+	{3 * time.Hour, 30 * time.Minute, "15:04"},
+	{8 * time.Hour, 2 * time.Hour, "15:04"},
+	{24 * time.Hour, 6 * time.Hour, "15:04"},
+	{3 * 24 * time.Hour, 12 * time.Hour, "Jan 2 15:04"},
+	{10 * 24 * time.Hour, 48 * time.Hour, "Jan 2"},
 }
 
-// zoomOf returns the zoom with that name, or the first one if there is none.
-func zoomOf(name string) zoom {
-	return zooms[max(0, slices.IndexFunc(zooms, func(z zoom) bool { return z.Name == name }))]
+// span returns the period at that time.
+func (z zoom) span(now time.Time) span {
+	return span{from: now.Add(-z.length / 4), to: now.Add(3 * z.length / 4)}
 }
 
-type zoomLink struct {
-	Text, URL string
-	Current   bool
+// fit returns the shortest zoom that shows the end of half of the leases. Short leases would be
+// slivers in a zoom that shows the longest one. The rows must be ordered by their ends.
+func fit(rows []view.Row, now time.Time) zoom {
+	middle := endOf(rows[(len(rows)-1)/2], now)
+	at := slices.IndexFunc(zooms, func(z zoom) bool { return !middle.After(z.span(now).to) })
+	if at < 0 {
+		at = len(zooms) - 1
+	}
+	return zooms[at]
 }
 
 // The dimensions of the timeline, in pixels.
@@ -74,7 +81,7 @@ var leaseKeys = []key{
 }
 
 // newTimeline draws the machines of these rows; nil without machines.
-func newTimeline(rows []view.Row, jobs []view.Job, day []history.Entry, shows zoom, now time.Time) *timeline {
+func newTimeline(rows []view.Row, jobs []view.Job, day []history.Entry, now time.Time) *timeline {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r view.Row) bool {
 		return r.Waits() || r.State == view.Pending || r.Since.IsZero() || r.State == view.Cancelling
 	})
@@ -85,13 +92,8 @@ func newTimeline(rows []view.Row, jobs []view.Job, day []history.Entry, shows zo
 	t := &timeline{More: max(0, len(rows)-mostBars)}
 	rows = rows[:len(rows)-t.More]
 	t.Height = axisHeight + barStep*len(rows)
-	for _, z := range zooms {
-		t.Zooms = append(t.Zooms, zoomLink{z.Text, "/?zoom=" + z.Name, z == shows})
-	}
-	if shows.length == 0 {
-		shows = fit(rows, now)
-	}
-	shown := span{from: now.Add(-shows.length / 4), to: now.Add(3 * shows.length / 4)}
+	zoom := fit(rows, now)
+	shown := zoom.span(now)
 	used := map[string]bool{}
 	for i, r := range rows {
 		b := newBar(r, jobs, phasesOf(r, day), shown, now)
@@ -103,31 +105,8 @@ func newTimeline(rows []view.Row, jobs []view.Job, day []history.Entry, shows zo
 	}
 	t.Keys = slices.DeleteFunc(slices.Clone(leaseKeys), func(k key) bool { return !used[k.Kind] })
 	t.Now = tick{percent(shown.at(now)), "middle", "now, " + now.Format("15:04")}
-	t.Ticks = ticks(shown, shows, now)
+	t.Ticks = ticks(shown, zoom, now)
 	return t
-}
-
-// fits are the periods that fit chooses from.
-var fits = []zoom{
-	{length: 20 * time.Minute, tick: 5 * time.Minute, form: "15:04"},
-	{length: time.Hour, tick: 15 * time.Minute, form: "15:04"},
-	{length: 3 * time.Hour, tick: 30 * time.Minute, form: "15:04"},
-	{length: 8 * time.Hour, tick: 2 * time.Hour, form: "15:04"},
-	{length: 24 * time.Hour, tick: 6 * time.Hour, form: "15:04"},
-	{length: 3 * 24 * time.Hour, tick: 12 * time.Hour, form: "Jan 2 15:04"},
-	{length: 10 * 24 * time.Hour, tick: 48 * time.Hour, form: "Jan 2"},
-}
-
-// fit returns the shortest zoom that shows the end of half of the leases. Short leases would be
-// slivers in a zoom that shows the longest one. The rows must be ordered by their ends.
-func fit(rows []view.Row, now time.Time) zoom {
-	middle := endOf(rows[(len(rows)-1)/2], now)
-	for _, z := range fits {
-		if !middle.After(now.Add(3 * z.length / 4)) {
-			return z
-		}
-	}
-	return fits[len(fits)-1]
 }
 
 // ticks returns ticks at even times of the reader's day that are not too close to an edge or to the

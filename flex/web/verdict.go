@@ -10,10 +10,17 @@ import (
 	"slurmflex/flex/view"
 )
 
+// The kinds of verdicts. Problems stand out.
+const (
+	calm  = "calm"
+	wrong = "wrong"
+	money = "money" // it costs money without use
+)
+
 // verdict answers one of the questions that the page answers first.
 type verdict struct {
 	Title, Value, Text string
-	Kind               string // as of tiles
+	Kind               string // one of the kinds
 	More               int    // number of further problems
 	Link, Help         string // to the details on the page, and to the troubleshooting page; empty without a text
 }

@@ -74,7 +74,7 @@ func TestAnyUserCanReadWhyAtEachStageOfAJob(t *testing.T) {
 	capacity(t, l, "", 8)
 	awaitWhy(t, l, id, `BOOTING for \w+ machines 2 × a3-megagpu-8g \(alpha-a3-\[0-1\]\) in us-central1-\w since [0-9:]+ .*starts once all machines have registered`)
 	cancel(t, l, id)
-	awaitWhy(t, l, id, `ENDED at .*Recent actions: .*delete group alpha-a3-job-`+id)
+	awaitWhy(t, l, id, `ENDED at .* machines none left, and no requests `)
 	awaitWhy(t, l, "alpha-a3-0", `none, and none is requested: no job is using it`)
 
 	require.NoError(t, l.Mute(""))

@@ -31,5 +31,8 @@ func TestStoryOfAJobEndsItsOutput(t *testing.T) {
 	awaitCompleted(t, l, id)
 	assert.Regexp(t, `(?s)done\njob `+id+`: waited .*, ran \w+ on 2 × a3-megagpu-8g, 0\.\d GPU hours\n$`, readFile(out))
 	assert.Equal(t, 1, strings.Count(readFile(out), "waited"), "not after steps")
-	awaitWhy(t, l, id, `ENDED at .*running: on alpha-a3-\[0-1\] .*ended In total: waited`)
+	awaitWhy(t, l, id, `ENDED at`)
+	story, err := askAsNobody(t, l, "why", "--story", id)
+	require.NoError(t, err, story)
+	assert.Regexp(t, `running: on alpha-a3-\[0-1\] .*ended In total: waited`, story)
 }

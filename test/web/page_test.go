@@ -76,7 +76,7 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	second := submit(t, l, "-p", "train", "-N4", "--time=2:00:00", "--wrap", "sleep 300")
 
 	b.screen(1100, 900, "light")
-	b.visit(page + "?zoom=1h") // on a day's scale, a boot of one interval may be too short to show
+	b.visit(page)
 	assert.Equal(t, "slurmflex · alpha", b.eval("document.title"))
 	assert.Equal(t, page+"icon.svg", b.eval(`document.querySelector("link[rel=icon]").href`))
 	awaitOnPage(t, b, shown("running", first), "job "+first+" to run")
@@ -84,9 +84,9 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	awaitOnPage(t, b, `document.body.innerText.includes("no capacity")`, "the cause of the last error to show")
 	awaitOnPage(t, b, drawn("timeline", "booting")+"&&"+drawn("timeline", "running")+"&&"+drawn("chart:not(.timeline)", "waiting"),
 		"the timeline and the history to be drawn")
-	assert.Equal(t, "1", b.eval(`document.querySelector(".tiles dd").innerText`), "running")
+	assert.Contains(t, b.eval(`document.querySelector(".tiles dd").innerText`), "1 running")
 	assert.Equal(t, "true", b.eval(`/^now, \d\d:\d\d$/.test(document.querySelector(".timeline .tick.now").textContent)`), "the now-line has a label")
-	assert.Equal(t, "true", b.eval(`["Nodes", "GPUs"].every(what => document.body.innerText.includes(what + " in the last day"))`))
+	assert.Equal(t, "true", b.eval(`document.body.innerText.includes("Nodes in the last day")`))
 	assert.Equal(t, "true", b.eval(`document.body.innerText.includes("alpha-st-0")`), "the static node")
 	accessible(t, b, 1100)
 	b.eval(`document.getElementById("q").value = "` + second + `"`)
@@ -111,12 +111,10 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	awaitOnPage(t, b, shown("running", second), "job "+second+" to run, without loading the page again")
 	assert.Equal(t, second, b.eval(`document.getElementById("q").value`), "the typed text is kept")
 
-	t.Run("zoom", func(t *testing.T) {
-		b.scripts(false) // links must do
+	t.Run("without scripts", func(t *testing.T) {
+		b.scripts(false)
 		defer b.scripts(true)
 		b.visit(page)
-		b.click(`.zoom a[href*="zoom=7d"]`)
-		assert.Equal(t, "7 d", b.eval(`document.querySelector(".zoom [aria-current]").innerText`))
 		assert.Equal(t, "true", b.eval(shown("running", second)))
 		assert.Equal(t, "true", b.eval(`document.querySelector("noscript").innerHTML.includes("refresh")`))
 	})
@@ -132,9 +130,8 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 		b.screen(1100, 1000, "light")
 		b.visit(page + "why?q=" + second)
 		assert.Contains(t, b.eval("document.body.innerText"), "job "+second+" (root)\n")
-		awaitOnPage(t, b, drawn("chart", "waiting")+"&&"+drawn("chart", "booting")+"&&"+drawn("chart", "running"), "the story to be drawn")
 		for _, kind := range []string{"machines requested", "machines created", "running"} {
-			assert.Equal(t, "true", b.eval(happened(kind)), kind)
+			awaitOnPage(t, b, happened(kind), kind+" to show")
 		}
 		accessible(t, b, 1100)
 		accessible(t, b, 390)

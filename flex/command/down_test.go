@@ -60,12 +60,6 @@ func TestDownNowLeavesOutASlurmThatDoesNotAnswer(t *testing.T) {
 	assert.Nil(t, tearDown.Lock.Permission)
 }
 
-func TestFlagsSelectHowJobsEnd(t *testing.T) {
-	for want, d := range map[takedown.Jobs]Down{takedown.Requeue: {}, takedown.Drain: {Drain: true}, takedown.Now: {Now: true}} {
-		assert.Equal(t, want, d.jobs())
-	}
-}
-
 func TestOnlyTheClustersNameConfirms(t *testing.T) {
 	assert.NoError(t, down(func(*Down) {}).confirm(t.Context(), takedown.Plan{}))
 	wrong := down(func(d *Down) { d.In = strings.NewReader("beta\n") })

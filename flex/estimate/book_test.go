@@ -83,28 +83,10 @@ func drawBook(r *rapid.T) (*book, []wait) {
 	return b, waits
 }
 
-func TestQuantileIsWhereTheReferenceCrossesIt(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		b, waits := drawBook(r)
-		percent := rapid.SampledFrom([]int64{10, 50, 90}).Draw(r, "percent")
-		got, ok := quantile(b.latest(kind{"a3", anySize}), float64(percent)/100)
-		n := int64(len(waits))
-		for at := int64(0); n > 0 && at <= 40; at++ {
-			rest := new(big.Rat).Sub(big.NewRat(1, 1), big.NewRat(percent*(n+1), 100*n))
-			if longer(waits, at).Cmp(rest) <= 0 {
-				require.True(r, ok)
-				require.Equal(r, at, got)
-				return
-			}
-		}
-		require.False(r, ok)
-	})
-}
-
 func TestEstimateIsConditionalOnElapsedWait(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		b, waits := drawBook(r)
-		waited := rapid.Int64Range(1, 30).Draw(r, "waited")
+		waited := rapid.Int64Range(0, 30).Draw(r, "waited")
 		n := int64(0)
 		for _, w := range waits {
 			if w.took >= waited {
@@ -117,34 +99,18 @@ func TestEstimateIsConditionalOnElapsedWait(t *testing.T) {
 		}
 		require.EqualValues(r, n, e.Requests)
 		whole := longer(waits, waited-1)
-		for more := range int64(41) {
-			rest := new(big.Rat).Sub(big.NewRat(1, 1), big.NewRat(n+1, 2*n))
-			if new(big.Rat).Quo(longer(waits, waited+more), whole).Cmp(rest) <= 0 {
-				require.Equal(r, time.Duration(max(more, 1))*time.Second, time.Duration(e.Median))
-				return
+		crossed := func(percent int64) time.Duration {
+			rest := new(big.Rat).Sub(big.NewRat(1, 1), big.NewRat(percent*(n+1), 100*n))
+			for more := range int64(41) {
+				if new(big.Rat).Quo(longer(waits, waited+more), whole).Cmp(rest) <= 0 {
+					return time.Duration(max(more, 1)) * time.Second
+				}
 			}
+			return 0
 		}
-		require.Zero(r, e.Median)
+		require.Equal(r, crossed(50), time.Duration(e.Median))
+		require.Equal(r, crossed(90), time.Duration(e.P90))
 	})
-}
-
-func TestCancelledWaitsIncreaseTheWeightOfLongerWaits(t *testing.T) {
-	granted, all := past(40, 1, 1), past(40, 1, 1)
-	for i := range granted {
-		given := granted[i]
-		given.End = history.Withdrawn
-		all = append(all, given)
-	}
-	with, without := bookOf(now, all).estimate("a3", 1, 0), bookOf(now, granted).estimate("a3", 1, 0)
-	assert.Greater(t, with.Median, without.Median)
-}
-
-func TestEightWaitsDoNotDetermineThe90thPercentile(t *testing.T) {
-	_, ok := quantile(bookOf(now, past(8, 1, 1)).latest(kind{"a3", anySize}), .9)
-	assert.False(t, ok)
-	longest, ok := quantile(bookOf(now, past(9, 1, 1)).latest(kind{"a3", anySize}), .9)
-	assert.True(t, ok)
-	assert.EqualValues(t, 9*60, longest)
 }
 
 func TestFewWaitsGiveNoEstimate(t *testing.T) {
@@ -168,7 +134,6 @@ func TestEstimateCountsTheLatestSimilarRequests(t *testing.T) {
 		of   []history.Entry
 		want *view.Estimate
 	}{
-		"similar":                {past(40, 3, 1), &view.Estimate{Requests: 40, Oldest: (now - day).Time()}},
 		"of another size":        {past(40, 5, 1), &view.Estimate{Requests: 40, Oldest: (now - day).Time(), AnySize: true}},
 		"of another nodeset":     {elsewhere, nil},
 		"few of the size":        {append(past(9, 4, 1), past(11, 1, 2)...), &view.Estimate{Requests: 20, Oldest: (now - 2*day).Time(), AnySize: true}},
@@ -252,7 +217,6 @@ func TestEstimatesFollowAChangeWithinTwoWeeks(t *testing.T) {
 			}
 		}
 		says := fmt.Sprintf("change %g: %.3f within the median, %.3f within the 90th percentile; after a week %.3f", change, median/asked, p90/asked, week)
-		t.Log(says)
 		assert.InDelta(t, .5, median/asked, .03, says)
 		assert.InDelta(t, .9, p90/asked, .03, says)
 		assert.InDelta(t, .5, week, .25, says)

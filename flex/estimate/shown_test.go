@@ -34,10 +34,11 @@ func TestShownWaitHasAnEstimate(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, 39)
 	now := time.Now().UTC()
-	queued := view.Row{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now.Add(-5 * time.Minute), Lease: view.Seconds(2 * time.Hour)}
-	older, waiting := queued, queued
+	queued := view.Row{NodeSet: "a3", Count: 2, State: view.Queued, Since: now.Add(-time.Hour), RequestedAt: now.Add(-5 * time.Minute)}
+	older, waiting, shared := queued, queued, queued
 	older.RequestedAt, waiting.State = now.Add(-time.Hour), view.Waiting
-	v := view.View{SeenAt: now, Rows: []view.Row{queued, older, waiting}}
+	shared.Count, shared.Group, shared.Request = 1, "g", "a1"
+	v := view.View{SeenAt: now, Rows: []view.Row{queued, older, waiting, shared}, Groups: []view.Group{{Name: "g", Array: 812, Requests: []view.Request{{Name: "a1", Count: 2}}}}}
 	f := &Shown{dir: dir, cluster: "alpha", asked: now}
 	f.Fill(&v)
 	assert.Nil(t, v.Rows[0].Estimate, "the history has not been read yet")
@@ -47,6 +48,7 @@ func TestShownWaitHasAnEstimate(t *testing.T) {
 	assert.Equal(t, view.Seconds(32*time.Minute), v.Rows[0].Estimate.P90)
 	assert.Nil(t, v.Rows[1].Estimate, "no known wait is so long")
 	assert.Nil(t, v.Rows[2].Estimate, "the row has no request")
+	assert.False(t, v.Rows[3].Estimate.AnySize, "the size of the request counts")
 }
 
 // U14: the page shows an estimate at most a minute after the command does.
@@ -57,7 +59,7 @@ func TestHistoryIsRereadAfterAMinute(t *testing.T) {
 	f.read(now)
 	estimated := func(after time.Duration) bool {
 		v := view.View{SeenAt: now.Add(after), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now, Lease: view.Seconds(2 * time.Hour)},
+			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now},
 		}}
 		f.Fill(&v)
 		return v.Rows[0].Estimate != nil
@@ -74,7 +76,7 @@ func TestLongHistoryIsReadLessOften(t *testing.T) {
 	asks := func(took, after time.Duration) bool {
 		f := &Shown{dir: t.TempDir(), cluster: "alpha", asked: now, took: took}
 		f.Fill(&view.View{SeenAt: now.Add(after), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now, Lease: view.Seconds(2 * time.Hour)},
+			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now},
 		}})
 		return f.asked.After(now)
 	}
@@ -95,52 +97,9 @@ func TestPassesKeepTheHistoryUpToDate(t *testing.T) {
 	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Queued}}})
 	require.Eventually(t, func() bool {
 		v := view.View{SeenAt: time.Now(), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: time.Now(), Lease: view.Seconds(2 * time.Hour)},
+			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: time.Now()},
 		}}
 		f.Fill(&v)
 		return v.Rows[0].Estimate != nil
 	}, time.Minute, time.Millisecond)
-}
-
-// A CONFIGURING job got its nodes an hour ago, waited for its turn, and has been in Google's queue for
-// a minute. The history's waits start with the first request, so a minute counts, not an hour.
-func TestEstimateCountsFromTheFirstRequest(t *testing.T) {
-	dir := t.TempDir()
-	record(t, dir, 39)
-	now := time.Now().UTC()
-	v := view.View{SeenAt: now, Rows: []view.Row{{
-		NodeSet: "a3", Count: 2, State: view.Queued, Since: now.Add(-time.Hour), RequestedAt: now.Add(-time.Minute), Lease: view.Seconds(2 * time.Hour),
-	}}}
-	f := &Shown{dir: dir, cluster: "alpha", asked: now}
-	f.read(now)
-	f.Fill(&v)
-	require.NotNil(t, v.Rows[0].Estimate)
-	assert.Equal(t, 39, v.Rows[0].Estimate.Requests)
-}
-
-// Fifty one-node jobs share a request: their machines arrive together, as those of the 50-node requests
-// in the history, not as those of one-node requests.
-func TestSharedRequestIsEstimatedByItsSize(t *testing.T) {
-	dir := t.TempDir()
-	var entries []history.Entry
-	now := time.Now().UTC()
-	for i := range 39 {
-		from := history.At(now.Add(-time.Duration(i+48) * time.Hour))
-		for count, minutes := range map[int]int{1: 2 + i%17, 50: 120 + i*17%39} {
-			entries = append(entries, history.Entry{
-				Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i, count), NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1",
-				Count: count, Seconds: 7200, From: from, To: from + history.Time(60*minutes), End: history.Granted, Attempts: 1,
-			})
-		}
-	}
-	require.NoError(t, history.Append(dir, "alpha", false, entries))
-	begun := now.Add(-time.Minute)
-	v := view.View{SeenAt: now, Rows: []view.Row{{
-		NodeSet: "a3", Region: "us-central1", Count: 1, State: view.Queued, Group: "g", Request: "a1", Since: begun, RequestedAt: begun, Lease: view.Seconds(2 * time.Hour),
-	}}, Groups: []view.Group{{Name: "g", Region: "us-central1", NodeSet: "a3", Array: 812, Requests: []view.Request{{Name: "a1", Count: 50, State: "ACCEPTED"}}}}}
-	f := &Shown{dir: dir, cluster: "alpha", asked: now}
-	f.read(now)
-	f.Fill(&v)
-	require.NotNil(t, v.Rows[0].Estimate)
-	assert.Greater(t, time.Duration(v.Rows[0].Estimate.Median), time.Hour)
 }

@@ -57,19 +57,6 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	}, e)
 }
 
-func TestUnobservedShortJobHasUsedItsMachine(t *testing.T) {
-	w := booting(t)
-	w.Nodes(node, busy)
-	w.look(2 * time.Minute)
-	w.Snap.Jobs = nil
-	w.look(time.Minute)
-	w.gone()
-	e := w.only(Lease)
-	assert.EqualValues(t, 120, e.Booting)
-	assert.EqualValues(t, 60, covered(e.Uses))
-	assert.Len(t, e.Uses, 1)
-}
-
 // bootingBehindADoor returns a world with a machine that was created at noon for job 812, which
 // waits pending.
 func bootingBehindADoor(t *testing.T) *world {
@@ -124,7 +111,6 @@ func TestUnusedLeaseHasNoJobs(t *testing.T) {
 			w.Nodes(node, busy)
 			w.job(812, slurm.JobConfiguring, noon, node, "alpha-a3-2")
 		},
-		"the job left before the boot":           func(w *world) { w.Snap.Jobs = nil; w.Nodes(node, free) },
 		"the machine is stopped before the boot": func(w *world) { w.Snap.Instances[0].Status = "TERMINATED" },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,51 +175,11 @@ func TestUnreadRecordOfALaterMachineEndsTheLease(t *testing.T) {
 	assert.EqualValues(t, 120, lost.Took())
 }
 
-func TestNewProcessContinuesFromTheSavedState(t *testing.T) {
-	w := booting(t)
-	w.restart()
-	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
-	w.look(4 * time.Minute)
-	w.restart()
-	w.Snap.Jobs = nil
-	w.look(time.Minute)
-	w.restart()
-	w.gone()
-	w.restart()
-	w.gone()
-	assert.EqualValues(t, 120, covered(w.only(Lease).Uses))
-}
-
-func TestProcessWithoutStateRecoversItFromSlurmAndCompute(t *testing.T) {
-	w := booting(t)
-	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
-	w.look(time.Hour)
-	w.Config.Options.StateDir = t.TempDir() // the state is lost
-	w.dir = w.Config.Options.StateDir
-	w.restart()
-	w.look(time.Minute)
-	w.Snap.Jobs = nil
-	w.gone()
-	e := w.only(Lease)
-	assert.EqualValues(t, 180, e.Booting)
-	assert.EqualValues(t, 58*60, covered(e.Uses))
-}
-
 // returns makes the first looks of this host after another one has made the passes.
 func (w *world) returns(after time.Duration) {
 	w.recorder.Stood(leader.ErrStandby)
 	w.look(after)
 	w.look(2 * time.Minute)
-}
-
-func TestLeaseThatEndedDuringStandbyGetsNoLine(t *testing.T) {
-	w := booting(t)
-	w.Snap.Instances[0].Created = noon.Add(time.Hour) // another machine has the same name
-	w.returns(2 * time.Hour)
-	assert.Empty(t, w.read(Lease), "the other host has its line")
-	w.gone()
-	lease := w.only(Lease)
-	assert.EqualValues(t, 3720, lease.Took())
 }
 
 func TestLeaseThatLastsBeyondStandbyIsContinued(t *testing.T) {
@@ -295,15 +241,19 @@ func TestLeaseThatEndsAtATakeoverBackGetsItsLine(t *testing.T) {
 	})
 }
 
+// moves gives all nodesets another region, so that passes do not read the first any more.
+func (w *world) moves() {
+	w.Config = scenetest.Cluster("partitions:\n  train: {partition_nodeset: [a3]}", scenetest.FlexSet("a3", "europe-west4-b", "node_count_dynamic_max: 9", ""))
+	w.Config.Options.StateDir = w.dir
+	w.Snap.Instances, w.Snap.Groups = nil, nil
+}
+
 // A nodeset's region is mistyped and corrected, with two reloads. The machine runs all the time.
 func TestLeaseSurvivesAFewMinutesWithoutItsRegion(t *testing.T) {
 	w := booting(t)
 	w.look(2 * time.Minute)
 	right, instances, groups := w.Config, w.Snap.Instances, w.Snap.Groups
-	w.Config = scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}",
-		scenetest.FlexSet("a3", "europe-west4-b", "node_count_static: 1, node_count_dynamic_max: 8", ""))
-	w.Config.Options.StateDir = w.dir
-	w.Snap.Instances, w.Snap.Groups = nil, nil // of a region that passes do not read
+	w.moves()
 	w.recorder.Use(w.Config)
 	w.look(time.Minute)
 	w.look(4 * time.Minute)
@@ -352,64 +302,46 @@ func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {
 // An account may have 255 characters. The reader skips a line that is too long, and the bill would
 // lack the lease.
 func TestLineWithLongNamesIsRead(t *testing.T) {
-	for _, character := range []string{"<", `"`} {
-		w := booting(t)
-		w.look(0)
-		for id := range uint32(800) {
-			w.accounts[1000+id] = strings.Repeat(character, 255)
-		}
-		for look := range uint32(32) {
-			w.Snap.Jobs = nil
-			for id := range uint32(25) {
-				w.job(1000+look*25+id, slurm.JobRunning, w.Snap.Now, node)
-			}
-			w.look(time.Minute)
-		}
+	w := booting(t)
+	w.look(0)
+	uses := map[uint32]bool{}
+	for look := range uint32(32) {
 		w.Snap.Jobs = nil
-		w.gone()
-		lines := w.read(Lease) // reading checks the length
-		require.NotEmpty(t, lines)
-		uses := map[uint32]bool{}
-		for i, e := range lines {
-			if i > 0 {
-				assert.Equal(t, lines[i-1].To, e.From)
-			}
-			for _, u := range e.Uses {
-				uses[u.Job] = true
-			}
+		for id := range uint32(25) {
+			job := 1000 + look*25 + id
+			w.accounts[job] = strings.Repeat(`<"`, 127)
+			w.job(job, slurm.JobRunning, w.Snap.Now, node)
 		}
-		assert.Len(t, uses, 800)
-		assert.Equal(t, At(noon), lines[0].From)
+		w.look(time.Minute)
 	}
+	w.Snap.Jobs = nil
+	w.gone()
+	for _, e := range w.read(Lease) { // reading checks the length
+		for _, u := range e.Uses {
+			uses[u.Job] = true
+		}
+	}
+	assert.Len(t, uses, 800)
 }
 
-func TestLeaseIsReadIfTheClockIsBehind(t *testing.T) {
-	for name, many := range map[string]bool{"one job": false, "so many jobs that the lease is cut": true} {
-		t.Run(name, func(t *testing.T) {
-			w := booting(t)
-			w.Snap.Now = w.ago(5 * time.Minute)
-			w.job(812, slurm.JobRunning, w.Snap.Now.Add(time.Minute), node)
-			w.look(2 * time.Minute)
-			for id := range uint32(maxUses) {
-				if many {
-					w.job(1000+id, slurm.JobRunning, w.Snap.Now, node)
-				}
-			}
-			w.look(time.Second)
-			w.look(time.Hour)
-			w.Snap.Jobs = nil
-			w.look(time.Minute)
-			w.gone()
-			lines := w.read(Lease)
-			require.NotEmpty(t, lines)
-			var took int64
-			for _, e := range lines {
-				took += e.Took()
-				assert.Equal(t, e.Took(), covered(e.Uses))
-			}
-			assert.EqualValues(t, 58*60+1, took, "the hour and two minutes, less the five minutes")
-		})
+func TestCutLeaseIsReadIfTheClockIsBehind(t *testing.T) {
+	w := booting(t)
+	w.Snap.Now = w.ago(5 * time.Minute)
+	w.look(2 * time.Minute)
+	for id := range uint32(maxUses) {
+		w.job(1000+id, slurm.JobRunning, w.Snap.Now, node)
 	}
+	w.look(time.Second)
+	w.look(time.Hour)
+	w.Snap.Jobs = nil
+	w.look(time.Minute)
+	w.gone()
+	var took int64
+	for _, e := range w.read(Lease) {
+		took += e.Took()
+		assert.Equal(t, e.Took(), covered(e.Uses))
+	}
+	assert.EqualValues(t, 58*60+1, took, "the hour and two minutes, less the five minutes")
 }
 
 // The parts of every line must add up to the whole, whatever the passes observe.
@@ -449,6 +381,10 @@ func TestOngoingLeaseCountsUpToTheLastPass(t *testing.T) {
 	_, ongoing := w.all(Lease)
 	require.Len(t, ongoing, 1)
 	assert.EqualValues(t, 600*60, covered(ongoing[0].Uses))
+	require.NoError(t, Append(w.dir, "alpha", false, ongoing))
+	lines, ongoing := w.all(Lease)
+	assert.Len(t, lines, 1, "the file of ongoing leases is older than the line")
+	assert.Empty(t, ongoing)
 }
 
 func TestLeaseEndsAfterItsRegionHasLeftTheConfiguration(t *testing.T) {
@@ -467,10 +403,8 @@ func TestLeaseEndsAfterItsRegionHasLeftTheConfiguration(t *testing.T) {
 				w.Snap.Instances = nil
 				w.look(2 * time.Minute)
 			}
-			w.Snap.Instances, w.Snap.Groups, w.Snap.Jobs = nil, nil, nil
-			w.Config = scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}",
-				scenetest.FlexSet("a3", "europe-west4-b", "node_count_static: 1, node_count_dynamic_max: 8", ""))
-			w.Config.Options.StateDir = w.dir
+			w.Snap.Jobs = nil
+			w.moves()
 			w.restart()
 			w.look(test.ends - 30*time.Second)
 			_, ongoing := w.all(Lease)
@@ -482,19 +416,4 @@ func TestLeaseEndsAfterItsRegionHasLeftTheConfiguration(t *testing.T) {
 			assert.Empty(t, ongoing)
 		})
 	}
-}
-
-// slurmctld restarts on a cluster with a backup: for one pass, scontrol ping shows the primary DOWN
-// and the backup, which never takes over, UP.
-func TestLeaseBeforeARestartOfSlurmctldGetsItsLine(t *testing.T) {
-	w := booting(t)
-	w.look(10 * time.Minute)
-	w.Snap.Instances = nil
-	w.look(30 * time.Second) // this host has seen that it is gone; the file is saved once a minute
-	w.recorder.Stood(leader.ErrStandby)
-	w.look(10 * time.Second)
-	w.look(2 * time.Minute)
-	lines, ongoing := w.all(Lease)
-	assert.Len(t, lines, 1)
-	assert.Empty(t, ongoing)
 }

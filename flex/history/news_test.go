@@ -1,7 +1,6 @@
 package history
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -11,21 +10,6 @@ import (
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
-
-func TestMachineIsIdentifiedByZoneNameAndCreation(t *testing.T) {
-	w := scenetest.New(alpha(8))
-	w.Group("g", mig.Stamp{NodeSet: "a3", Job: 1})
-	w.Machine("alpha-a3-0", "g")
-	w.Machine("alpha-a3-1", "foreign")
-	w.Machine("alpha-a3-2", "g").Created = time.Time{}
-	again := w.Machine("alpha-a3-0", "g")
-	again.Zone, again.Created = us+"-b", again.Created.Add(time.Hour)
-	var seen []string
-	for key, in := range Machines(w.Scene()) {
-		seen = append(seen, fmt.Sprint(key.Zone, " ", key.Name, " ", in.Created.Sub(scenetest.Noon)))
-	}
-	assert.Equal(t, []string{us + "-a alpha-a3-0 0s", us + "-b alpha-a3-0 1h0m0s"}, seen)
-}
 
 func TestNodeIsRegisteredWhileItsSlurmdAnswers(t *testing.T) {
 	for state, want := range map[string]bool{

@@ -109,13 +109,11 @@ func TestJobAboutToStartUsesOnlyTheMachinesThatItStartsOn(t *testing.T) {
 
 func TestOtherMachinesAreNotLost(t *testing.T) {
 	for name, happens := range map[string]func(w *world){
-		"the job waits in both places":  func(*world) {},
 		"the job starts on the machine": func(w *world) { w.job(812, slurm.JobRunning, w.Snap.Now, node) },
 		"the job starts on other machines of the nodeset": func(w *world) {
 			w.Nodes("alpha-a3-2", busy)
 			w.job(812, slurm.JobRunning, w.Snap.Now, "alpha-a3-2")
 		},
-		"the job leaves the queue": func(w *world) { w.Snap.Jobs = nil },
 		"another job gets the machine before the job starts elsewhere": func(w *world) {
 			w.Snap.Reservations = w.Snap.Reservations[1:]
 			w.job(815, slurm.JobRunning, w.Snap.Now, node)

@@ -2,7 +2,6 @@ package history
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -10,9 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/flex/leader"
 	"slurmflex/mig"
@@ -59,42 +55,22 @@ func TestAccountIsAskedAgainAfterAFailure(t *testing.T) {
 	}, w.notify)
 	w.requests(812, request("a1", mig.Accepted, noon, node))
 	w.Nodes(node, rising)
-	w.job(812, slurm.JobConfiguring, noon, node)
+	w.Machine("alpha-a3-2", group)
+	w.job(812, slurm.JobRunning, noon, node, "alpha-a3-2")
 	w.look(time.Minute)
-	w.requests(812, request("a1", mig.Succeeded, noon, node))
-	w.Machine(node, group).Created = w.Snap.Now
-	w.job(812, slurm.JobRunning, w.Snap.Now.Add(time.Minute), node)
-	w.look(2 * time.Minute)
-	assert.Equal(t, 2, asked)
-	assert.Empty(t, w.only(Wait).Account, "it has ended before the account was known")
-
 	fails = false
-	w.job(813, slurm.JobRunning, w.Snap.Now, node) // without an account
+	w.job(813, slurm.JobRunning, noon, "alpha-a3-2") // without an account
 	w.look(time.Minute)
 	w.look(time.Hour)
-	assert.Equal(t, 3, asked, "also a job without an account is asked about once")
+	assert.Equal(t, 2, asked, "also a job without an account is asked about once")
+	w.requests(812)
 	w.Snap.Jobs = nil
-	w.look(time.Minute)
 	w.gone()
+	assert.Equal(t, "ml", w.only(Wait).Account)
 	e := w.only(Lease)
 	assert.Equal(t, "ml", e.Account)
 	assert.Equal(t, "ml", e.Uses[0].Account)
 	assert.Empty(t, e.Uses[1].Account)
-}
-
-func TestOpenWaitGetsTheAccountThatArrivesLater(t *testing.T) {
-	w := newWorld(t)
-	w.requests(812, request("a1", mig.Accepted, noon, node))
-	w.Nodes(node, rising)
-	w.job(812, slurm.JobConfiguring, noon, node)
-	w.job(813, slurm.JobConfiguring, noon, node)
-	w.look(time.Minute)
-	w.accounts = map[uint32]string{812: "ml"}
-	w.restart()
-	w.look(time.Minute)
-	w.requests(812, request("a1", mig.Cancelled, noon, node))
-	w.look(time.Minute)
-	assert.Equal(t, "ml", w.only(Wait).Account)
 }
 
 func TestAccountOfAnotherUsersJobIsNotTaken(t *testing.T) {
@@ -108,16 +84,10 @@ func TestAccountOfAnotherUsersJobIsNotTaken(t *testing.T) {
 	assert.Empty(t, w.only(Lease).Account)
 }
 
-// refuseLines makes every write of lines fail, until allow is called.
-func (w *world) refuseLines() (allow func()) {
-	path := linesPath(w.dir, "alpha")
-	require.NoError(w.t, os.Mkdir(path, 0o755))
-	return func() { require.NoError(w.t, os.Remove(path)) }
-}
-
 func TestLinesThatAFullDiskRefusesAreWrittenLater(t *testing.T) {
 	w := newWorld(t)
-	allow := w.refuseLines()
+	path := linesPath(w.dir, "alpha")
+	require.NoError(t, os.Mkdir(path, 0o755))
 	w.requests(812, request("a1", mig.Accepted, noon, node))
 	w.Nodes(node, rising)
 	w.job(812, slurm.JobConfiguring, noon, node)
@@ -128,28 +98,13 @@ func TestLinesThatAFullDiskRefusesAreWrittenLater(t *testing.T) {
 	w.look(time.Minute)
 	w.Snap.Jobs = nil
 	w.gone()
-	allow()
+	require.NoError(t, os.Remove(path))
 	w.look(time.Minute)
 	w.look(time.Minute)
 	assert.Len(t, w.read(Wait), 1)
 	assert.Len(t, w.read(Lease), 1)
 	assert.Len(t, w.newsOf(LeaseEnded), 1, "once")
 	assert.Empty(t, w.recorder.unwritten)
-}
-
-func TestUnwrittenLinesAreBounded(t *testing.T) {
-	w := newWorld(t)
-	allow := w.refuseLines()
-	for i := range maxUnwritten + 2 {
-		w.recorder.unwritten = append(w.recorder.unwritten, granted(fmt.Sprint(i)))
-	}
-	w.look(time.Minute)
-	assert.Len(t, w.recorder.unwritten, maxUnwritten)
-	allow()
-	w.look(time.Minute)
-	waits := w.read(Wait)
-	require.Len(t, waits, maxUnwritten)
-	assert.Equal(t, "2", waits[0].ID, "the latest are kept")
 }
 
 func TestStandbyWhileALookIsRecorded(t *testing.T) {
@@ -161,22 +116,4 @@ func TestStandbyWhileALookIsRecorded(t *testing.T) {
 		w.recorder.Stood(leader.ErrStandby)
 		w.recorder.Wait(time.Minute)
 	}
-}
-
-func TestStandbyWhileTheMemoryIsLoaded(t *testing.T) {
-	w := newWorld(t)
-	require.NoError(t, os.WriteFile(openPath(w.dir, "alpha"), []byte("{"), 0o644))
-	logging, goOn := make(chan struct{}), make(chan struct{})
-	core, _ := observer.New(zap.InfoLevel)
-	w.log = zap.New(core, zap.Hooks(func(zapcore.Entry) error {
-		close(logging)
-		<-goOn
-		return nil
-	}))
-	w.restart()
-	w.recorder.Saw(w.Scene(), w.plan)
-	<-logging
-	w.recorder.Stood(leader.ErrStandby)
-	close(goOn)
-	w.recorder.Wait(time.Minute)
 }

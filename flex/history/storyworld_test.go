@@ -8,7 +8,6 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/demand"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -81,21 +80,6 @@ func lacking(wait demand.Wait) seen {
 
 // queued are the nodes of job 812 while its request waits for capacity.
 func queued() seen { return lacking(demand.Wait{Stage: demand.Queued, Request: "a2"}) }
-
-// doors are the doors of a job that waits PENDING.
-func doors(lists ...string) seen {
-	return func(w *queueWorld) {
-		name := memo.DoorReservation("alpha", "812", noon)
-		for i, list := range lists {
-			if i > 0 {
-				name = memo.FurtherDoor(memo.DoorReservation("alpha", "812", noon), i+1)
-			}
-			w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{
-				Name: name, Nodes: names(list), Start: w.Snap.Now.Add(5 * time.Minute), End: w.Snap.Now.Add(time.Hour),
-			})
-		}
-	}
-}
 
 // pass makes a pass some minutes after noon that sees these nodes and jobs.
 func (w *queueWorld) pass(after time.Duration, nodes []seen, jobs ...slurm.Job) {

@@ -9,10 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan/demand"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
-	"slurmflex/test/scenetest"
 )
 
 var both = []string{"alpha-a3-0", "alpha-a3-1"}
@@ -133,17 +131,19 @@ func TestWaitFailsPermanentlyOrWithItsJob(t *testing.T) {
 }
 
 func TestWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
-	for name, c := range map[string]func(*world){
-		"in another partition": func(w *world) { w.Snap.Jobs[0].Partition = "other" },
-		"for another nodeset":  func(w *world) { w.plan.Waits = []demand.Wait{{Job: 812, NodeSet: "g2"}} },
+	for name, c := range map[string]struct {
+		waits func(*world)
+		end   End
+	}{
+		"in another partition":   {func(w *world) { w.Snap.Jobs[0].Partition = "other" }, Moved},
+		"in another one as well": {func(w *world) { w.Snap.Jobs[0].Partition = "train,other" }, Withdrawn},
+		"for another nodeset":    {func(w *world) { w.plan.Waits = []demand.Wait{{Job: 812, NodeSet: "g2"}} }, Moved},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := waiting(t)
-			c(w)
-			w.requests(812, request("a1", mig.Cancelled, noon, both...))
-			w.look(time.Minute)
-			assert.Equal(t, Moved, w.only(Wait).End)
-		})
+		w := waiting(t)
+		c.waits(w)
+		w.requests(812, request("a1", mig.Cancelled, noon, both...))
+		w.look(time.Minute)
+		assert.Equal(t, c.end, w.only(Wait).End, name)
 	}
 }
 
@@ -159,31 +159,19 @@ func TestRequestAfterACancelledOneIsANewWait(t *testing.T) {
 	assert.Empty(t, waits[0].End)
 }
 
-func TestUnreadWaitsHaveNotEnded(t *testing.T) {
+func TestUnreadOrWrongListEndsNothing(t *testing.T) {
 	w := waiting(t)
 	w.Machine("alpha-a3-9", group)
 	w.look(time.Minute)
 	groups, machines := w.Snap.Groups, w.Snap.Instances
-	w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = map[string]error{us: errors.New("503")}, nil, nil
-	w.look(time.Minute)
-	w.look(time.Hour)
-	w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = nil, groups, machines
-	w.look(time.Minute)
-	assert.Empty(t, w.read(Wait))
-	assert.Empty(t, w.read(Lease))
-}
-
-func TestSingleWrongListEndsNothing(t *testing.T) {
-	w := waiting(t)
-	w.Machine("alpha-a3-9", group)
-	w.look(time.Minute)
-	groups, machines := w.Snap.Groups, w.Snap.Instances
-	w.Snap.Groups, w.Snap.Instances = nil, nil
-	w.look(time.Second)
-	w.look(time.Second)
-	w.Snap.Groups, w.Snap.Instances = groups, machines
-	w.look(time.Hour)
-	w.look(time.Hour)
+	for unseen, lasts := range map[error]time.Duration{nil: time.Second, errors.New("503"): time.Hour} {
+		w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = map[string]error{us: unseen}, nil, nil
+		w.look(time.Second)
+		w.look(lasts)
+		w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = nil, groups, machines
+		w.look(time.Hour)
+		w.look(time.Hour)
+	}
 	assert.Empty(t, w.read(Wait))
 	assert.Empty(t, w.read(Lease))
 }
@@ -202,23 +190,4 @@ func TestEarlierWaitIsRecordedOnlyIfItsMachinesExist(t *testing.T) {
 	e := w.only(Wait)
 	assert.Equal(t, "us-central1/alpha-a3-job-812/a3@1795262460", e.ID)
 	assert.Equal(t, At(noon.Add(time.Hour)), e.To)
-}
-
-// The owner of a job that waits in two partitions holds it: it waits in no other partition.
-func TestHeldJobOfTwoPartitionsHasNotMoved(t *testing.T) {
-	w := newWorld(t)
-	w.requests(812, request("a1", mig.Accepted, noon, node))
-	w.Nodes(node, scenetest.PoweredDown)
-	name := memo.DoorReservation("alpha", "812", noon)
-	j := w.job(812, slurm.JobPending, time.Time{})
-	j.NodeCount, j.Priority, j.Reservation, j.Partition = 1, 1, name, "train,other"
-	w.Snap.Reservations = []slurm.Reservation{{Name: name, Start: noon.Add(5 * time.Minute), End: noon.Add(time.Hour), Nodes: []string{node}}}
-	w.look(0)
-	j.Reservation, j.Priority, j.Reason = "", 0, "JobHeldUser"
-	w.Snap.Reservations = nil
-	w.requests(812, request("a1", mig.Cancelled, noon, node))
-	w.look(time.Minute)
-	e := w.only(Wait)
-	assert.Equal(t, "train", e.Partition)
-	assert.Equal(t, Withdrawn, e.End)
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +15,10 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// alpha returns a configuration with nodesets a3 and g2, and with that many dynamic nodes in a3.
-func alpha(dynamic int) *config.Config {
+// alpha returns a configuration with nodesets a3 and g2.
+func alpha() *config.Config {
 	return scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\n  other: {partition_nodeset: [g2]}",
-		scenetest.FlexSet("a3", "us-central1-a", fmt.Sprint("node_count_static: 1, node_count_dynamic_max: ", dynamic), ""),
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_static: 1, node_count_dynamic_max: 8", ""),
 		scenetest.FlexSet("g2", "us-central1-a", "node_count_dynamic_max: 4", ""))
 }
 
@@ -61,7 +60,7 @@ func (w *world) newsOf(what What) (all []News) {
 // newWorld returns an empty cluster at noon after the recorder's first look.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, World: scenetest.New(alpha(8)), dir: t.TempDir(), log: zap.NewNop(), accounts: map[uint32]string{}}
+	w := &world{t: t, World: scenetest.New(alpha()), dir: t.TempDir(), log: zap.NewNop(), accounts: map[uint32]string{}}
 	w.Config.Options.StateDir = w.dir
 	for _, set := range w.Config.FlexSets() {
 		w.Snap.Templates[set.Template] = scenetest.FlexTemplate(map[string]string{"a3": "a3-highgpu-8g", "g2": "g2-standard-4"}[set.Name])

@@ -81,6 +81,7 @@ func TestFailedResumeKeepsNodesOfJobsThatMayNotBeRequeued(t *testing.T) {
 		"it is requeued":             {fakeSlurm{}, []string{"alpha-a3-0"}, ""},
 		"it is not requeued":         {fakeSlurm{stays: true}, nil, ""},
 		"its record cannot be read":  {fakeSlurm{record: errors.New("no slurmctld")}, nil, "read job records: no slurmctld"},
+		"the nodes cannot be read":   {fakeSlurm{unread: errors.New("no slurmctld")}, nil, "read nodes: no slurmctld"},
 		"it is not the first holder": {fakeSlurm{waits: []slurm.Job{{ID: 814, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}}}}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,17 +92,9 @@ func TestFailedResumeKeepsNodesOfJobsThatMayNotBeRequeued(t *testing.T) {
 			require.ErrorContains(t, h.Run(t.Context(), wake.Call{Verb: Resume, Nodes: "alpha-a3-[0-1]"}, nil), c.fails)
 			assert.Equal(t, c.downed, s.downed)
 			kept := logged.FilterField(zap.String("kept", "alpha-a3-0")).Len()
-			assert.Equal(t, len(c.downed) == 0, kept == 1)
+			assert.Equal(t, len(c.downed) == 0 && s.unread == nil, kept == 1)
 		})
 	}
-}
-
-func TestUnreadSlurmReturnsNoNode(t *testing.T) {
-	h, s, _ := unreachable(t)
-	s.unread = errors.New("no slurmctld")
-	err := h.Run(t.Context(), wake.Call{Verb: Resume, Nodes: "alpha-a3-0"}, nil)
-	require.ErrorContains(t, err, "read nodes: no slurmctld")
-	assert.Empty(t, s.downed)
 }
 
 func TestUnknownNodesAreOnlyLogged(t *testing.T) {

@@ -67,12 +67,6 @@ func TestProcessWithBlockedSignalsRestartsWithoutThem(t *testing.T) {
 	assert.Equal(t, []string{noSignal, "unblocked"}, said[1:])
 }
 
-func TestProcessWithoutBlockedSignalsContinues(t *testing.T) {
-	out, err := as(t, roleUnblocker).Output()
-	require.NoError(t, err)
-	assert.Equal(t, []string{noSignal, "unblocked"}, strings.Fields(string(out)))
-}
-
 const noSignal = "0000000000000000"
 
 // becomeUnblocker blocks signals as Slurm does and executes this program again. It returns only if

@@ -1,7 +1,6 @@
 package leader
 
 import (
-	"bufio"
 	"context"
 	"os"
 	"path/filepath"
@@ -24,6 +23,7 @@ func TestLockAllowsOnePassAndOneWaiter(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
 		release := take(t, lock)
+		assert.False(t, lock.Awaited())
 		second := make(chan func())
 		go func() { second <- take(t, lock) }()
 		time.Sleep(time.Minute)
@@ -33,6 +33,7 @@ func TestLockAllowsOnePassAndOneWaiter(t *testing.T) {
 		default:
 		}
 
+		assert.True(t, lock.Awaited())
 		_, err := lock.Take(t.Context())
 		require.ErrorIs(t, err, ErrQueued, "a third one")
 
@@ -73,23 +74,6 @@ func TestFullPassIsNotLeftToAPassThatDoesOnlyAPart(t *testing.T) {
 	})
 }
 
-func TestHolderSeesWhetherAnotherProcessWaits(t *testing.T) {
-	lock := Lock{Dir: privateFolder(t)}
-	assert.False(t, Lock{Dir: filepath.Join(lock.Dir, "none")}.Awaited())
-	synctest.Test(t, func(t *testing.T) {
-		release := take(t, lock)
-		assert.False(t, lock.Awaited())
-		second := make(chan func())
-		go func() { second <- take(t, lock) }()
-		time.Sleep(time.Second)
-		assert.True(t, lock.Awaited())
-		release()
-		release = <-second
-		assert.False(t, lock.Awaited())
-		release()
-	})
-}
-
 func TestLockWaitEndsWithItsContext(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
@@ -105,40 +89,13 @@ func TestLockWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestDeadProcessReleasesItsLock(t *testing.T) {
-	lock := Lock{Dir: privateFolder(t)}
-	holding := holder(t)
-	holding.Dir = lock.Dir
-	stdin, err := holding.StdinPipe()
-	require.NoError(t, err)
-	defer stdin.Close()
-	stdout, err := holding.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, holding.Start())
-	said, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "held\n", said)
-
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	_, err = lock.Take(ctx)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-
-	require.NoError(t, holding.Process.Kill())
-	release := take(t, lock)
-	release()
-	assert.ErrorContains(t, holding.Wait(), "killed")
-}
-
 func TestLockErrorNamesTheRemedy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
-	for name, problem := range map[string]func() error{
-		"take":   func() error { _, err := Lock{Dir: dir}.Take(t.Context()); return err },
-		"usable": Lock{Dir: dir}.Usable,
-	} {
-		assert.EqualError(t, problem(), "lstat "+dir+": no such file or directory; create folder "+dir+
-			" with mode 0700 for the user that runs slurmctld, or set slurmflex.run_dir", name)
-	}
+	want := "lstat " + dir + ": no such file or directory; create folder " + dir + " with mode 0700 for the user that runs slurmctld, or set slurmflex.run_dir"
+	_, err := Lock{Dir: dir}.Take(t.Context())
+	assert.EqualError(t, err, want)
+	assert.EqualError(t, Lock{Dir: dir}.Usable(), want)
+	assert.False(t, Lock{Dir: dir}.Awaited())
 }
 
 // privateFolder creates a folder suitable for a lock.
@@ -147,17 +104,6 @@ func privateFolder(t testing.TB) string {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
 	return dir
-}
-
-func TestLockNeedsAPrivateFolder(t *testing.T) {
-	dir := privateFolder(t)
-	require.NoError(t, os.Chmod(dir, 0o720))
-	want := "folder " + dir + " has mode 0720, so that others can reach into it; chmod 700 " + dir
-	_, err := Lock{Dir: dir}.Take(t.Context())
-	require.EqualError(t, err, want)
-	require.EqualError(t, Lock{Dir: dir}.Usable(), want)
-	left, _ := filepath.Glob(filepath.Join(dir, "*"))
-	assert.Empty(t, left)
 }
 
 func TestLockFileMustNotBeALink(t *testing.T) {
@@ -169,15 +115,10 @@ func TestLockFileMustNotBeALink(t *testing.T) {
 	assert.NoFileExists(t, target)
 }
 
-func TestHeldLockIsUsable(t *testing.T) {
+func TestHeldLockIsUsableAndPrivate(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	defer take(t, lock)()
-	assert.NoError(t, lock.Usable())
-}
-
-func TestLockFilesAreAccessibleToTheirOwnerOnly(t *testing.T) {
-	lock := Lock{Dir: privateFolder(t)}
-	take(t, lock)()
+	require.NoError(t, lock.Usable())
 	files, err := os.ReadDir(lock.Dir)
 	require.NoError(t, err)
 	require.Len(t, files, 2)

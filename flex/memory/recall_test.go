@@ -13,14 +13,10 @@ func TestRecallRemembersUntilItsRuleForgets(t *testing.T) {
 		does func(*recall[string, int])
 		want map[string]int
 	}{
-		"nothing at first":           {func(*recall[string, int]) {}, map[string]int{}},
-		"what is noted":              {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Note("b", 2, noon) }, map[string]int{"a": 1, "b": 2}},
-		"the last value":             {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Note("a", 2, noon) }, map[string]int{"a": 2}},
-		"a replaced value":           {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Replace("a", 2) }, map[string]int{"a": 2}},
-		"no value of an unknown key": {func(r *recall[string, int]) { r.Replace("a", 2) }, map[string]int{}},
-		"nothing that is forgotten":  {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Note("b", 2, noon); r.Forget("a", "c") }, map[string]int{"b": 2}},
-		"what is younger":            {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Expire(noon.Add(59*time.Minute), time.Hour) }, map[string]int{"a": 1}},
-		"nothing that is as old":     {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Expire(noon.Add(time.Hour), time.Hour) }, map[string]int{}},
+		"a replaced value":          {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Replace("a", 2) }, map[string]int{"a": 2}},
+		"nothing that is forgotten": {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Note("b", 2, noon); r.Forget("a", "c") }, map[string]int{"b": 2}},
+		"what is younger":           {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Expire(noon.Add(59*time.Minute), time.Hour) }, map[string]int{"a": 1}},
+		"nothing that is as old":    {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Expire(noon.Add(time.Hour), time.Hour) }, map[string]int{}},
 		"the age of a replaced value": {func(r *recall[string, int]) {
 			r.Note("a", 1, noon)
 			r.Replace("a", 2)
@@ -48,16 +44,4 @@ func TestRecallRemembersUntilItsRuleForgets(t *testing.T) {
 			assert.Equal(t, value, got, name)
 		}
 	}
-}
-
-func TestRecallKnowsWhenAValueWasNoted(t *testing.T) {
-	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	var r recall[string, int]
-	r.Note("a", 1, noon)
-	r.Replace("a", 2)
-	_, at, _ := r.Get("a")
-	assert.Equal(t, noon, at)
-	_, at, known := r.Get("b")
-	assert.False(t, known)
-	assert.Zero(t, at)
 }

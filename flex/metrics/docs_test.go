@@ -117,38 +117,24 @@ func TestDashboardUsesExistingMetrics(t *testing.T) {
 	names := names(t)
 	var board struct {
 		Templating struct {
-			List []struct{ Name, Type, Definition string }
+			List []struct{ Type, Definition string }
 		}
 		Panels []struct {
-			ID          int
-			Title, Type string
-			Description string
-			GridPos     struct{ X, Y, W, H int }
-			FieldConfig struct{ Defaults struct{ Unit string } }
-			Datasource  struct{ UID string }
-			Targets     []struct{ RefID, Expr, LegendFormat string }
+			Type, Title, Description string
+			Targets                  []struct{ Expr string }
 		}
 	}
 	text := read(t, "scripts/grafana/slurmflex.json")
 	require.NoError(t, json.Unmarshal([]byte(text), &board))
 	require.NotEmpty(t, board.Panels)
-	require.Equal(t, "row", board.Panels[0].Type)
-	var titles []string
 	for _, p := range board.Panels {
-		assert.NotEmpty(t, p.Title, "panel %d", p.ID)
-		assert.NotContains(t, titles, p.Title)
-		titles = append(titles, p.Title)
 		if p.Type == "row" {
 			continue
 		}
 		assert.NotEmpty(t, p.Description, p.Title)
-		assert.NotEmpty(t, p.FieldConfig.Defaults.Unit, p.Title)
-		assert.Equal(t, "${datasource}", p.Datasource.UID, p.Title)
-		assert.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, p.Title)
 		require.NotEmpty(t, p.Targets, p.Title)
 		for _, target := range p.Targets {
 			known(t, names, target.Expr)
-			assert.NotEmpty(t, target.LegendFormat, p.Title)
 		}
 	}
 	for _, v := range board.Templating.List {

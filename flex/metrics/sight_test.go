@@ -169,54 +169,37 @@ func TestRegionReadBeforeKeepsItsGauges(t *testing.T) {
 }
 
 func TestMachineIsIdleSinceItsLastJobOrCreation(t *testing.T) {
+	late := noon.Add(90 * time.Minute)
 	for _, c := range []struct {
-		state string
-		busy  time.Time
-		idle  time.Duration
+		state  string
+		busy   time.Time
+		idle   time.Duration
+		change func(set *config.Flex, in *mig.Instance)
 	}{
-		{scenetest.Idle, time.Time{}, 2 * time.Hour},
-		{scenetest.Idle, noon.Add(90 * time.Minute), 30 * time.Minute},
-		{"IDLE+CLOUD+DRAIN", noon.Add(-time.Hour), 2 * time.Hour}, // of an earlier machine
-		{"DOWN+CLOUD+NOT_RESPONDING", noon.Add(time.Hour), time.Hour},
-		{"MIXED+CLOUD", noon.Add(time.Hour), 0},
-		{"IDLE+CLOUD+POWERING_DOWN", noon.Add(time.Hour), 0},
-		{scenetest.PoweringUp, noon.Add(time.Hour), 0},
+		{scenetest.Idle, time.Time{}, 2 * time.Hour, nil},
+		{scenetest.Idle, late, 30 * time.Minute, nil},
+		{"IDLE+CLOUD+DRAIN", noon.Add(-time.Hour), 2 * time.Hour, nil}, // of an earlier machine
+		{"DOWN+CLOUD+NOT_RESPONDING", late, 30 * time.Minute, nil},
+		{"MIXED+CLOUD", late, 0, nil},
+		{"IDLE+CLOUD+POWERING_DOWN", late, 0, nil},
+		{scenetest.PoweringUp, late, 0, nil},
+		{scenetest.Idle, late, 10 * time.Minute, func(set *config.Flex, _ *mig.Instance) { set.KeepIdle = 20 * time.Minute }},
+		{scenetest.Idle, late, 0, func(set *config.Flex, _ *mig.Instance) { set.KeepIdle = time.Hour }},
+		{scenetest.Idle, late, 0, func(_ *config.Flex, in *mig.Instance) { in.Created, in.Unread = time.Time{}, "creationTimestamp" }},
 	} {
 		w := newWorld(t)
 		w.Nodes("alpha-a3-1", c.state)
 		w.Snap.Nodes[1].LastBusyTime = c.busy
 		w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
-		w.Machine("alpha-a3-1", "alpha-a3-job-1")
 		w.Nodes("alpha-a3-0", scenetest.Idle) // static
 		w.Machine("alpha-a3-0", "alpha-a3-job-1")
+		in := w.Machine("alpha-a3-1", "alpha-a3-job-1")
+		if c.change != nil {
+			c.change(w.Config.FlexSetOf("alpha-a3-1").Flex, in)
+		}
 		w.pass(2 * time.Hour)
 		assert.Equal(t, c.idle.Seconds(), w.value("slurmflex_longest_idle_seconds", "a3"), "%s, busy until %s", c.state, c.busy)
 	}
-}
-
-func TestIdleTimeIsUnknownWhileTheCreationTimeIsUnread(t *testing.T) {
-	for _, busy := range []time.Time{{}, noon.Add(-time.Hour)} {
-		w := newWorld(t)
-		w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
-		w.Nodes("alpha-a3-1", scenetest.Idle)
-		w.Snap.Nodes[1].LastBusyTime = busy
-		in := w.Machine("alpha-a3-1", "alpha-a3-job-1")
-		in.Created, in.Unread = time.Time{}, "creationTimestamp is missing"
-		w.pass(time.Minute)
-		assert.Zero(t, w.value("slurmflex_longest_idle_seconds", "a3"))
-	}
-}
-
-func TestKeptMachineIsIdleAfterKeepIdle(t *testing.T) {
-	w := newWorld(t)
-	w.Config.FlexSetOf("alpha-a3-1").Flex.KeepIdle = 90 * time.Minute
-	w.Nodes("alpha-a3-1", scenetest.Idle)
-	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
-	w.Machine("alpha-a3-1", "alpha-a3-job-1")
-	w.pass(time.Hour)
-	assert.Zero(t, w.value("slurmflex_longest_idle_seconds", "a3"))
-	w.pass(time.Hour)
-	assert.Equal(t, (30 * time.Minute).Seconds(), w.value("slurmflex_longest_idle_seconds", "a3"))
 }
 
 func TestLeaseCutsOffALongerJob(t *testing.T) {
@@ -232,20 +215,17 @@ func TestLeaseCutsOffALongerJob(t *testing.T) {
 		"unknown limit":                 {slurm.JobRunning, slurm.Limit{}, false},
 		"the nodes boot":                {slurm.JobConfiguring, limit(9 * time.Hour), false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.Snap.Jobs = []slurm.Job{{ID: 1, State: c.state, Limit: c.limit, Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Start: noon}}
-			w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
-			w.Machine("alpha-a3-0", "alpha-a3-job-1").Terminates = noon.Add(10 * time.Hour)
-			w.Machine("alpha-a3-1", "alpha-a3-job-1").Terminates = noon.Add(3 * time.Hour)
-			w.pass(time.Minute)
-			if !c.cuts {
-				n, err := testutil.GatherAndCount(w.registry, "slurmflex_next_cutoff_timestamp_seconds")
-				require.NoError(t, err)
-				assert.Zero(t, n)
-				return
-			}
+		w := newWorld(t)
+		w.Snap.Jobs = []slurm.Job{{ID: 1, State: c.state, Limit: c.limit, Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Start: noon}}
+		w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
+		w.Machine("alpha-a3-0", "alpha-a3-job-1").Terminates = noon.Add(10 * time.Hour)
+		w.Machine("alpha-a3-1", "alpha-a3-job-1").Terminates = noon.Add(3 * time.Hour)
+		w.pass(time.Minute)
+		found, err := testutil.GatherAndCount(w.registry, "slurmflex_next_cutoff_timestamp_seconds")
+		require.NoError(t, err)
+		assert.Equal(t, c.cuts, found == 1, name)
+		if c.cuts {
 			assert.Equal(t, seconds(noon.Add(3*time.Hour)), w.value("slurmflex_next_cutoff_timestamp_seconds", "a3"))
-		})
+		}
 	}
 }

@@ -39,9 +39,7 @@ func TestShortestResumeTimeoutOfFlexNodesCounts(t *testing.T) {
 		partitions []slurm.Partition
 		want       time.Duration
 	}{
-		"of several":                              {set(time.Hour), []slurm.Partition{of(set(time.Minute), "alpha-a3-0"), of(unlimited, "alpha-one-0")}, time.Minute},
 		"the cluster's for those without":         {set(time.Hour), []slurm.Partition{of(unlimited, "alpha-a3-0"), of(global, "alpha-one-0")}, time.Hour},
-		"not the cluster's for those with":        {set(time.Minute), []slurm.Partition{of(set(time.Hour), "alpha-a3-0")}, time.Hour},
 		"not that of other nodes":                 {set(time.Minute), []slurm.Partition{of(set(time.Hour), "alpha-a3-0"), of(set(time.Second), "node01"), of(global, "node02")}, time.Hour},
 		"the cluster's for nodes in no partition": {set(time.Hour), nil, time.Hour},
 		"INFINITE, before 25.05":                  {set(time.Minute), []slurm.Partition{of(unlimited, "alpha-a3-0")}, 65_535 * time.Second},

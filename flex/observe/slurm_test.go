@@ -45,10 +45,6 @@ func TestTasksWithDoorsAreReadInAdditionToTheirArray(t *testing.T) {
 		tasks []slurm.Job
 		want  []slurm.Job
 	}{
-		"other tasks get no door": {
-			queue: row(7, "0-3", ""), tasks: []slurm.Job{row(8, "0", first)},
-			want: []slurm.Job{row(7, "1-3", ""), row(8, "0", first)},
-		},
 		"the last one has the array's record": {
 			queue: row(7, "0-1", last), tasks: []slurm.Job{row(7, "1", last), row(8, "0", first)},
 			want: []slurm.Job{row(7, "1", last), row(8, "0", first)},

@@ -55,34 +55,29 @@ func TestInterruptEndsTheQuestions(t *testing.T) {
 	assert.EqualError(t, a.askOthers(ctx, a.Questions(), in, io.Discard), "interrupted; no file is written")
 }
 
-func TestZonesMustBeOfTheRegion(t *testing.T) {
-	a := answers{Project: "my-project", Region: "us-central1", Partition: "train", Machine: "a3-megagpu-8g", Time: "2-0", Nodes: 1}
+func TestConfigurationIsValidIfItsZonesAreOfTheRegion(t *testing.T) {
+	a := answers{
+		Cluster: "alpha", Project: "my-project", Region: "us-central1", Partition: "Train_1", Machine: "a3-megagpu-8g", Time: "2-0", Nodes: 8,
+	}
 	for _, zone := range []string{"b", "europe-west4-a", "us-central1", "us-central1-"} {
 		a.Zones = []string{"us-central1-a", zone}
 		assert.ErrorContains(t, a.askOthers(t.Context(), a.Questions(), nil, nil), "--zones: \""+zone+"\" is no zone of region us-central1")
 	}
-	a.Zones[1] = "us-central1-ai1a"
-	require.NoError(t, a.askOthers(t.Context(), a.Questions(), nil, nil), "Google's AI zones have such names")
-	a.Zones = a.Zones[:1]
-	require.NoError(t, a.askOthers(t.Context(), a.Questions(), nil, nil))
-	assert.Contains(t, a.next("/c.yaml", "/flex.conf"), "Jobs of partition train may run for up to 2-00:00:00.")
-}
-
-func TestConfigurationIsValid(t *testing.T) {
-	a := answers{
-		Cluster: "alpha", Project: "my-project", Region: "us-central1", Partition: "Train_1", Machine: "a3-megagpu-8g", Time: "2-00:00:00", Nodes: 8,
+	for _, given := range [][]string{nil, {"us-central1-a", "us-central1-ai1a"}} { // Google's AI zones have such names
+		a.Zones = given
+		require.NoError(t, a.askOthers(t.Context(), a.Questions(), nil, nil))
+		cfg, err := config.Parse("config.yaml", []byte(a.config()))
+		require.NoError(t, err)
+		assert.Empty(t, cfg.Ignored)
+		set := cfg.NodeSets[0]
+		assert.Equal(t, 8, set.Size())
+		assert.Equal(t, 48*time.Hour+10*time.Minute, set.Flex.MaxRunDuration)
+		if given == nil {
+			given = []string{"us-central1-b", "us-central1-c"}
+		}
+		assert.Equal(t, given, set.Zones)
 	}
-	cfg, err := config.Parse("config.yaml", []byte(a.config()))
-	require.NoError(t, err)
-	assert.Empty(t, cfg.Ignored)
-	set := cfg.NodeSets[0]
-	assert.Equal(t, 8, set.Size())
-	assert.Equal(t, []string{"us-central1-b", "us-central1-c"}, set.Zones)
-	assert.Equal(t, 48*time.Hour+10*time.Minute, set.Flex.MaxRunDuration)
-	a.Zones, a.Time = []string{"us-central1-a"}, "6-23:50:00"
-	cfg, err = config.Parse("config.yaml", []byte(a.config()))
-	require.NoError(t, err)
-	assert.Equal(t, []string{"us-central1-a"}, cfg.NodeSets[0].Zones)
+	assert.Contains(t, a.next("/c.yaml", "/flex.conf"), "Jobs of partition Train_1 may run for up to 2-00:00:00.")
 }
 
 func TestAllFilesAreCreatedOrNone(t *testing.T) {
@@ -101,49 +96,31 @@ func TestAllFilesAreCreatedOrNone(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o644), info.Mode(), "SlurmUser reads it")
 	assert.ErrorContains(t, checkNew(filepath.Join(dir, "no", "file")), "folder "+filepath.Join(dir, "no")+" does not exist; create it")
-}
-
-func TestInitNamesWhyItCannotLookForAFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	assert.ErrorContains(t, checkNew(filepath.Join(file, "config.yaml")), "not a directory")
-}
-
-func TestReplacedFileKeepsItsModeAndItsLinks(t *testing.T) {
-	dir := t.TempDir()
-	in := func(name string) string { return filepath.Join(dir, name) }
-	require.NoError(t, os.WriteFile(in("old"), nil, 0o600))
-	require.NoError(t, os.Symlink("old", in("link")))
-	for name, mode := range map[string]os.FileMode{"new": 0o644, "link": 0o600} {
-		require.NoError(t, checkOutput(in(name)))
-		require.NoError(t, replace(in(name), name))
-		text, err := os.ReadFile(in(name))
-		require.NoError(t, err)
-		assert.Equal(t, name, string(text))
-		info, err := os.Stat(in(name))
-		require.NoError(t, err)
-		assert.Equal(t, mode, info.Mode())
-	}
-	info, err := os.Lstat(in("link"))
-	require.NoError(t, err)
-	assert.Equal(t, os.ModeSymlink, info.Mode().Type())
-	assert.ErrorContains(t, checkOutput(dir), "is a folder; name a file in it")
-	assert.ErrorContains(t, checkOutput("/dev/null"), "is not a regular file")
-	assert.ErrorContains(t, checkOutput(in("gone/file")), "folder "+in("gone")+" does not exist; create it first")
+	assert.ErrorContains(t, checkNew(filepath.Join(first.Path, "file")), "not a directory")
 }
 
 // slurmctld reads flex.conf and job_submit.lua as SlurmUser, which may read them as a member of their
 // group only.
-func TestReplacedFileKeepsItsOwners(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give files away")
+func TestReplacedFileKeepsItsModeItsGroupAndItsLinks(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, os.WriteFile(in("old"), nil, 0o640))
+	require.NoError(t, os.Symlink("old", in("link")))
+	group := uint32(os.Getegid())
+	if os.Geteuid() == 0 { // who can give files away
+		group = 64030
+		require.NoError(t, os.Chown(in("old"), 0, int(group)))
 	}
-	path := filepath.Join(t.TempDir(), "job_submit.lua")
-	require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o640))
-	require.NoError(t, os.Chown(path, 0, 64030))
-	require.NoError(t, replace(path, "new\n"))
-	info, err := os.Stat(path)
+	require.NoError(t, checkOutput(in("link")))
+	require.NoError(t, replace(in("link"), "new\n"))
+	info, err := os.Stat(in("old"))
 	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o640), info.Mode().Perm())
-	assert.EqualValues(t, 64030, info.Sys().(*syscall.Stat_t).Gid, "the group that may read it")
+	assert.Equal(t, os.FileMode(0o640), info.Mode())
+	assert.Equal(t, group, info.Sys().(*syscall.Stat_t).Gid)
+	text, err := os.ReadFile(in("old"))
+	require.NoError(t, err)
+	assert.Equal(t, "new\n", string(text))
+	assert.ErrorContains(t, checkOutput(dir), "is a folder; name a file in it")
+	assert.ErrorContains(t, checkOutput("/dev/null"), "is not a regular file")
+	assert.ErrorContains(t, checkOutput(in("gone/file")), "folder "+in("gone")+" does not exist; create it first")
 }

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -21,16 +19,13 @@ import (
 )
 
 // anyWorld generates a world with the cluster's own and foreign things in any state, some of them
-// unreadable. If readable is set, everything can be read and understood.
-func anyWorld(t *rapid.T, readable bool) *scenetest.World {
+// unreadable.
+func anyWorld(t *rapid.T) *scenetest.World {
 	s := atRest(rapid.Bool().Draw(t, "mixed"))
 	for i := range s.Snap.Partitions {
 		s.Snap.Partitions[i].Begins = rapid.Bool().Draw(t, "begins")
 	}
-	states := []string{off, off, "IDLE+CLOUD", "IDLE+CLOUD+POWERING_UP", "IDLE+CLOUD+POWERING_DOWN", "IDLE+CLOUD+DRAIN", "DOWN+CLOUD+NOT_RESPONDING", "IDLE+CLOUD+POWERED_DOWN+DRAIN"}
-	if !readable {
-		states = append(states, "SLEEPING", "ALLOCATED+CLOUD")
-	}
+	states := []string{off, off, "IDLE+CLOUD", "IDLE+CLOUD+POWERING_UP", "IDLE+CLOUD+POWERING_DOWN", "IDLE+CLOUD+DRAIN", "DOWN+CLOUD+NOT_RESPONDING", "IDLE+CLOUD+POWERED_DOWN+DRAIN", "SLEEPING", "ALLOCATED+CLOUD"}
 	for _, name := range flexNodes {
 		drain(s, rapid.SampledFrom(states).Draw(t, name), name)
 	}
@@ -40,7 +35,7 @@ func anyWorld(t *rapid.T, readable bool) *scenetest.World {
 		state := rapid.SampledFrom([]slurm.JobState{slurm.JobRunning, slurm.JobConfiguring, slurm.JobSuspended}).Draw(t, "job state")
 		give(s, id+1, state, rapid.Bool().Draw(t, "requeues"), free[:n]...)
 		free = free[n:]
-		if !readable && rapid.IntRange(0, 5).Draw(t, "record") == 0 {
+		if rapid.IntRange(0, 5).Draw(t, "record") == 0 {
 			delete(s.Snap.Requeues, id+1)
 		}
 	}
@@ -50,17 +45,12 @@ func anyWorld(t *rapid.T, readable bool) *scenetest.World {
 		if stamp.Cluster == "" {
 			stamp = mig.Stamp{}
 		}
-		states := []mig.RequestState{mig.Accepted, mig.Succeeded, mig.Failed, mig.Cancelled}
-		if !readable {
-			states = append(states, mig.Creating, "MELTED")
-		}
+		states := []mig.RequestState{mig.Accepted, mig.Succeeded, mig.Failed, mig.Cancelled, mig.Creating, "MELTED"}
 		node := flexNodes[i]
 		g := made(s, stamp, fmt.Sprintf("alpha-group-%d", i), rapid.SampledFrom(states).Draw(t, "request"), node)
 		g.Stamp = stamp
-		if !readable {
-			g.Stamp.Version += rapid.IntRange(0, 4).Draw(t, "newer") / 4
-			g.Unread = rapid.SampledFrom([]string{"", "", "", "it is odd"}).Draw(t, "unread group")
-		}
+		g.Stamp.Version += rapid.IntRange(0, 4).Draw(t, "newer") / 4
+		g.Unread = rapid.SampledFrom([]string{"", "", "", "it is odd"}).Draw(t, "unread group")
 		if rapid.Bool().Draw(t, "policy") {
 			s.Snap.Policies = append(s.Snap.Policies, mig.Policy{Name: g.Name, Region: us, Stamp: stamp})
 		}
@@ -73,7 +63,7 @@ func anyWorld(t *rapid.T, readable bool) *scenetest.World {
 	}
 	for i := range s.Snap.Instances {
 		s.Snap.Instances[i].Status = rapid.SampledFrom([]string{"RUNNING", "STAGING", "TERMINATED"}).Draw(t, "status")
-		if !readable && rapid.IntRange(0, 5).Draw(t, "unread instance") == 0 {
+		if rapid.IntRange(0, 5).Draw(t, "unread instance") == 0 {
 			s.Snap.Instances[i].Unread = "it is odd"
 		}
 	}
@@ -83,18 +73,16 @@ func anyWorld(t *rapid.T, readable bool) *scenetest.World {
 			s.Snap.Jobs[i].Reservation = name
 		}
 	}
-	if !readable {
-		if rapid.Bool().Draw(t, "unseen") {
-			s.Snap.Unseen[rapid.SampledFrom([]string{us, europe}).Draw(t, "region")] = errors.New("503")
-		}
-		s.Snap.Unread = rapid.SampledFrom([]slurm.Unread{
-			nil,
-			{{Kind: slurm.JobRow, Name: "9"}},
-			{{Kind: slurm.JobRow, NodesKnown: true, Nodes: flexNodes[:2]}},
-			{{Kind: slurm.PartitionRow, Name: "odd"}},
-			{{Kind: slurm.NodeRow}},
-		}).Draw(t, "unread rows")
+	if rapid.Bool().Draw(t, "unseen") {
+		s.Snap.Unseen[rapid.SampledFrom([]string{us, europe}).Draw(t, "region")] = errors.New("503")
 	}
+	s.Snap.Unread = rapid.SampledFrom([]slurm.Unread{
+		nil,
+		{{Kind: slurm.JobRow, Name: "9"}},
+		{{Kind: slurm.JobRow, NodesKnown: true, Nodes: flexNodes[:2]}},
+		{{Kind: slurm.PartitionRow, Name: "odd"}},
+		{{Kind: slurm.NodeRow}},
+	}).Draw(t, "unread rows")
 	return s
 }
 
@@ -108,7 +96,7 @@ func anyOptions(t *rapid.T) Options {
 
 func TestTakedownChangesOnlyOwnAndUnderstoodThings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, o := anyWorld(t, false), anyOptions(t)
+		s, o := anyWorld(t), anyOptions(t)
 		for _, step := range Compute(s.Scene(), o).Steps {
 			touchesOnlyOurs(t, s.Config, s.Snap, o, step)
 		}
@@ -184,109 +172,4 @@ func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o
 	default:
 		require.Fail(t, "an action that no takedown has", "%T", a)
 	}
-}
-
-// Any prefix of the steps may run, any number of times, before the takedown runs to its end.
-func TestTakedownCompletesFromAnyState(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s, o := anyWorld(t, true), Options{Jobs: Now, NoSlurm: rapid.Bool().Draw(t, "without slurmctld")}
-		var strangers []mig.Group
-		for _, g := range s.Snap.Groups {
-			if g.Stamp.Cluster != "alpha" {
-				strangers = append(strangers, g)
-			}
-		}
-		for range 60 {
-			p := Compute(s.Scene(), o)
-			if p.Done() {
-				assert.Equal(t, strangers, append([]mig.Group(nil), s.Snap.Groups...))
-				for _, j := range s.Snap.Jobs {
-					require.True(t, o.NoSlurm || memo.ParseHold("alpha", j.Reservation).Kind == memo.NoHold, "job %d waits for %s", j.ID, j.Reservation)
-				}
-				return
-			}
-			due := p.Due()
-			require.NotEmpty(t, append(due, make([]action.Action, len(p.Waits))...), "nothing to do, and nothing to wait for: %v", said(p))
-			for _, a := range due {
-				if rapid.IntRange(0, 3).Draw(t, "not done") > 0 {
-					act(s, a)
-				}
-			}
-			settle(s)
-		}
-		require.Fail(t, "no end", "%v", said(Compute(s.Scene(), o)))
-	})
-}
-
-// act applies an action to a world.
-func act(s *scenetest.World, a action.Action) {
-	switch a := a.(type) {
-	case ClosePartition:
-		i := slices.IndexFunc(s.Snap.Partitions, func(p slurm.Partition) bool { return p.Name == a.Name })
-		s.Snap.Partitions = slices.Clone(s.Snap.Partitions)
-		s.Snap.Partitions[i].Begins = false
-	case EndJob:
-		i := slices.IndexFunc(s.Snap.Jobs, func(j slurm.Job) bool { return j.ID == a.Job })
-		s.Nodes(strings.Join(s.Snap.Jobs[i].Nodes, ","), scenetest.Idle)
-		if a.Then == action.Requeue {
-			s.Snap.Jobs[i].State, s.Snap.Jobs[i].Nodes = slurm.JobPending, nil
-			break
-		}
-		s.Snap.Jobs = slices.Delete(s.Snap.Jobs, i, i+1)
-	case action.SetNodes:
-		for i := range s.Snap.Nodes {
-			n := &s.Snap.Nodes[i]
-			switch {
-			case !slices.Contains(a.Nodes, n.Name):
-			case a.State == "drain":
-				n.State.Flags |= slurm.Drain
-				n.Reason = a.Reason
-			default:
-				n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN") // ends the drain
-			}
-		}
-	case action.CancelRequest:
-		i := slices.IndexFunc(s.Snap.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
-		s.Snap.Groups[i].Requests[0].State = mig.Cancelled
-	case action.DeleteInstances:
-		for i := range s.Snap.Instances {
-			if in := &s.Snap.Instances[i]; in.GroupID() == a.Group && slices.Contains(mig.Names(a.Instances), in.Name) {
-				in.Status = "STOPPING"
-			}
-		}
-	case action.DeleteVMs:
-		for i := range s.Snap.Instances {
-			if in := &s.Snap.Instances[i]; in.Group == "" && slices.Contains(mig.Names(a.Instances), in.Name) {
-				in.Status = "STOPPING"
-			}
-		}
-	case action.DeleteGroup:
-		s.Snap.Groups = slices.DeleteFunc(s.Snap.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
-	case action.DeletePolicy:
-		s.Snap.Policies = slices.DeleteFunc(s.Snap.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
-	case action.DeleteReservation:
-		for i := range s.Snap.Jobs {
-			if s.Snap.Jobs[i].ID == a.Job {
-				s.Snap.Jobs[i].Reservation = ""
-			}
-		}
-		if slices.ContainsFunc(s.Snap.Jobs, func(j slurm.Job) bool { return j.Reservation == a.Name }) {
-			return // Slurm refuses
-		}
-		s.Snap.Reservations = slices.DeleteFunc(s.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name })
-	}
-}
-
-// settle completes all transitions in a world.
-func settle(s *scenetest.World) {
-	for _, in := range s.Snap.Instances {
-		if in.Status == "STOPPING" {
-			for i := range s.Snap.Groups {
-				if s.Snap.Groups[i].ID() == in.GroupID() {
-					s.Snap.Groups[i].TargetSize--
-				}
-			}
-		}
-	}
-	s.Snap.Instances = slices.DeleteFunc(s.Snap.Instances, func(in mig.Instance) bool { return in.Status == "STOPPING" })
 }

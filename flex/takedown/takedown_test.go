@@ -110,15 +110,14 @@ func said(p Plan) (lines []string) {
 }
 
 func TestStepsMatchTheObservedState(t *testing.T) {
-	inUse := func(state slurm.JobState, requeues bool, request mig.RequestState) *scenetest.World {
-		s := closed()
-		give(s, 7, state, requeues, "alpha-a3-0")
-		made(s, stampOf("a3", 7), "alpha-a3-job-7", request, "alpha-a3-0")
-		return s
-	}
 	freed := func(request mig.RequestState) *scenetest.World {
 		s := closed()
 		made(s, stampOf("a3", 7), "alpha-a3-job-7", request, "alpha-a3-0")
+		return s
+	}
+	inUse := func(state slurm.JobState, requeues bool, request mig.RequestState) *scenetest.World {
+		s := freed(request)
+		give(s, 7, state, requeues, "alpha-a3-0")
 		return s
 	}
 	after := []string{
@@ -236,53 +235,43 @@ func TestStepsMatchTheObservedState(t *testing.T) {
 			assert.Equal(t, test.steps, said(p))
 			assert.Equal(t, test.waits, p.Waits)
 			assert.Equal(t, test.kept, p.Kept)
-			assert.False(t, p.Done())
 		})
 	}
 }
 
-func TestCompletePlanNamesUndoCommands(t *testing.T) {
-	p := Compute(closed().Scene(), Options{WereUp: map[string]bool{"static": true, "train": true}})
-	assert.True(t, p.Done())
-	assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies, 0 reservations", p.Left.String())
-	assert.Equal(t, []string{
-		"scontrol update partitionname=static state=up", "scontrol update partitionname=train state=up",
-		"scontrol update nodename=alpha-st-0 state=resume",
-	}, p.Undo)
-	assert.Empty(t, p.UndoEarlier)
-}
-
-func TestUndoSeparatesPartitionsFoundClosed(t *testing.T) {
-	p := Compute(closed().Scene(), Options{WereUp: map[string]bool{"train": true}})
-	assert.NotContains(t, p.Undo, "scontrol update partitionname=static state=up")
-	assert.Equal(t, []string{"scontrol update partitionname=static state=up"}, p.UndoEarlier)
-}
-
-func TestUndoLeavesPartitionsThatAnAdminDrained(t *testing.T) {
-	p := Compute(closed().Scene(), Options{WereUp: map[string]bool{"static": false, "train": true}})
-	assert.NotContains(t, p.Undo, "scontrol update partitionname=static state=up")
-	assert.Empty(t, p.UndoEarlier)
+func TestUndoOpensWhatThisDownHasClosed(t *testing.T) {
+	const static, train, node = "scontrol update partitionname=static state=up", "scontrol update partitionname=train state=up", "scontrol update nodename=alpha-st-0 state=resume"
+	for name, c := range map[string]struct {
+		up            map[string]bool
+		undo, earlier []string
+	}{
+		"both were up":            {map[string]bool{"static": true, "train": true}, []string{static, train, node}, nil},
+		"one was found closed":    {map[string]bool{"train": true}, []string{train, node}, []string{static}},
+		"an admin had closed one": {map[string]bool{"static": false, "train": true}, []string{train, node}, nil},
+	} {
+		p := Compute(closed().Scene(), Options{WereUp: c.up})
+		assert.True(t, p.Done())
+		assert.Equal(t, c.undo, p.Undo, name)
+		assert.Equal(t, c.earlier, p.UndoEarlier, name)
+	}
 }
 
 func TestUncertainThingsAreKeptAndNamed(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*scenetest.World)
 		kept   string
-		left   string
 	}{
 		"a group of a newer slurmflex": {
 			func(s *scenetest.World) {
 				made(s, mig.Stamp{Version: 2, Cluster: "alpha"}, "alpha-a3-job-8", mig.Succeeded, "alpha-a3-1")
 			},
 			"group alpha-a3-job-8 in us-central1 stays, because a newer slurmflex created it; run that version, or delete it",
-			"1 instance, 1 group, 0 requests, 0 policies, 0 reservations",
 		},
 		"a group that cannot be read": {
 			func(s *scenetest.World) {
 				s.Snap.Groups = append(s.Snap.Groups, mig.Group{Name: "alpha-a3-job-8", Region: us, Unread: "targetSize: it is missing"})
 			},
 			"group alpha-a3-job-8 in us-central1 stays, because it cannot be read: targetSize: it is missing",
-			"0 instances, 1 group, 0 requests, 0 policies, 0 reservations",
 		},
 		"a machine that cannot be read": {
 			func(s *scenetest.World) {
@@ -290,7 +279,6 @@ func TestUncertainThingsAreKeptAndNamed(t *testing.T) {
 				s.Snap.Instances[0].Unread = "status: it is missing"
 			},
 			"instance alpha-a3-1 in us-central1-a stays, because it cannot be read: status: it is missing",
-			"1 instance, 1 group, 0 requests, 0 policies, 0 reservations",
 		},
 		"a machine that its group denies": {
 			func(s *scenetest.World) {
@@ -299,29 +287,24 @@ func TestUncertainThingsAreKeptAndNamed(t *testing.T) {
 			},
 			"instance alpha-a3-1 in us-central1-a is not a member of group alpha-a3-job-8, which its metadata names as its creator, and stays: " +
 				"delete it when it is not needed (gcloud compute instances delete alpha-a3-1 --zone us-central1-a)",
-			"1 instance, 1 group, 0 requests, 0 policies, 0 reservations",
 		},
 		"a workload policy that cannot be read": {
 			func(s *scenetest.World) {
 				s.Snap.Policies = append(s.Snap.Policies, mig.Policy{Name: "alpha-a3-job-8", Region: us, Stamp: stampOf("a3", 8), Unread: "description"})
 			},
 			"workload policy alpha-a3-job-8 in us-central1 stays, because it cannot be read: description",
-			"0 instances, 0 groups, 0 requests, 1 policy, 0 reservations",
 		},
 		"a region that could not be read": {
 			func(s *scenetest.World) { s.Snap.Unseen[us] = errors.New("503") },
 			"the resources in us-central1 are unknown: 503",
-			"0 instances, 0 groups, 0 requests, 0 policies, 0 reservations",
 		},
 		"workload policies that could not be read": {
 			func(s *scenetest.World) { s.Snap.UnseenPolicies = map[string]error{us: errors.New("503")} },
 			"the workload policies in us-central1 are not known: 503",
-			"0 instances, 0 groups, 0 requests, 0 policies, 0 reservations",
 		},
 		"a node in a state that is not understood": {
 			func(s *scenetest.World) { s.Nodes("alpha-a3-1", "IDLE+SLEEPING") },
 			"node alpha-a3-1: state IDLE+SLEEPING is not understood",
-			"0 instances, 0 groups, 0 requests, 0 policies, 0 reservations",
 		},
 		"a node that an unread job may have": {
 			func(s *scenetest.World) {
@@ -329,32 +312,20 @@ func TestUncertainThingsAreKeptAndNamed(t *testing.T) {
 				s.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "9", Why: "12 fields"}}
 			},
 			"job 9 cannot be read: 12 fields",
-			"0 instances, 0 groups, 0 requests, 0 policies, 0 reservations",
-		},
-		"a job's reservation that cannot be read": {
-			func(s *scenetest.World) {
-				s.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Name: "slurmflex-alpha.salvage-7", Why: "without Nodes="}}
-			},
-			"reservation slurmflex-alpha.salvage-7 cannot be read: without Nodes=",
-			"0 instances, 0 groups, 0 requests, 0 policies, 1 reservation",
 		},
 		"a reservation that cannot be read": {
 			func(s *scenetest.World) {
 				s.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Name: "slurmflex-alpha-1900000000", Why: "without Nodes="}}
 			},
 			"reservation slurmflex-alpha-1900000000 cannot be read: without Nodes=",
-			"0 instances, 0 groups, 0 requests, 0 policies, 1 reservation",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := closed()
-			test.change(s)
-			p := Compute(s.Scene(), Options{Jobs: Now})
-			assert.Empty(t, p.Due())
-			assert.Equal(t, []string{test.kept}, p.Kept)
-			assert.Equal(t, test.left, p.Left.String())
-			assert.False(t, p.Done())
-		})
+		s := closed()
+		test.change(s)
+		p := Compute(s.Scene(), Options{Jobs: Now})
+		assert.Empty(t, p.Due(), name)
+		assert.Equal(t, []string{test.kept}, p.Kept)
+		assert.False(t, p.Done(), name)
 	}
 }
 
@@ -392,22 +363,6 @@ func TestJobsLeaveAReservationBeforeItIsDeleted(t *testing.T) {
 	}
 	assert.Equal(t, []uint32{0, 7}, freed)
 	assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies, 2 reservations", p.Left.String())
-}
-
-func TestActionsNameTheirSubjects(t *testing.T) {
-	of := action.OfJob{Job: 7}
-	for _, test := range []struct {
-		action action.Action
-		want   action.Subject
-		queue  string
-	}{
-		{ClosePartition{Name: "train"}, action.Subject{Kind: "close_partition"}, "partition/train"},
-		{EndJob{OfJob: of}, action.Subject{Kind: "end_job", Job: 7}, "job/7"},
-		{TellJob{OfJob: of}, action.Subject{Kind: "tell_job", Job: 7}, "job/7"},
-	} {
-		assert.Equal(t, test.want, test.action.About())
-		assert.Equal(t, test.queue, test.action.Queue())
-	}
 }
 
 func TestDoorIsDeletedNowAndTheDaemonsCoverRemains(t *testing.T) {

@@ -78,28 +78,6 @@ func pretender(t *testing.T) (path string, ear net.Listener) {
 	return path, ear
 }
 
-// say writes bytes to the socket and returns the complete answer.
-func say(t testing.TB, path string, bytes []byte) string {
-	t.Helper()
-	conn, err := net.Dial("unix", path)
-	if !assert.NoError(t, err) { // require must not be called in the test's goroutines
-		return err.Error()
-	}
-	defer conn.Close()
-	_, _ = conn.Write(bytes) // the daemon may hang up before it has read everything
-	_ = conn.(*net.UnixConn).CloseWrite()
-	answer, _ := io.ReadAll(conn)
-	return string(answer)
-}
-
-func TestWakeUpArrivesUnchanged(t *testing.T) {
-	path, wakeUps := listening(t)
-	arrives(t, path, wakeUps)
-	info, err := os.Lstat(path)
-	require.NoError(t, err)
-	assert.Equal(t, os.ModeSocket|0o600, info.Mode())
-}
-
 func TestSecondWakeUpIsAcknowledgedAndDropped(t *testing.T) {
 	path, wakeUps := listening(t)
 	require.NoError(t, send(t, path, someWakeUp))
@@ -174,16 +152,20 @@ func TestCallerOfAnotherUserIsRejected(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
 	require.NoError(t, os.Chmod(path, 0o666))
 
-	answer := make(chan string)
+	answer := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), 12345, ^uintptr(0)); errno != 0 {
-			answer <- errno.Error()
+			answer <- errno
 			return
 		}
-		answer <- say(t, path, []byte(`{"verb":"resume"}`))
+		conn, err := net.Dial("unix", path)
+		if err == nil {
+			_, err = conn.Read(make([]byte, 1))
+		}
+		answer <- err
 	}()
-	assert.Empty(t, <-answer)
+	assert.ErrorIs(t, <-answer, io.EOF)
 	assert.Empty(t, wakeUps)
 	require.Equal(t, 1, log.Len())
 	assert.EqualError(t, log.All()[0].Context[0].Interface.(error), "caller has uid 12345, not 0 or 0")
@@ -204,42 +186,6 @@ func TestSendTimesOutWithoutAReceipt(t *testing.T) {
 	assert.ErrorContains(t, err, "no receipt from the daemon at "+path)
 	assert.GreaterOrEqual(t, time.Since(begun), wakeUpTime)
 	assert.Less(t, time.Since(begun), time.Minute) // the machine may be busy
-}
-
-func TestUnexpectedReceiptIsAnError(t *testing.T) {
-	path, other := pretender(t)
-	go func() {
-		for conn, err := other.Accept(); err == nil; conn, err = other.Accept() {
-			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\n")
-		}
-	}()
-	err := send(t, path, someWakeUp)
-	require.ErrorAs(t, err, new(UnreceiptedError))
-	assert.EqualError(t, err, `the daemon at `+path+` refused the wake-up: "HTTP/1.1 400 Bad Request\n"`)
-}
-
-func TestNoInputStopsTheListener(t *testing.T) {
-	path, wakeUps := listening(t)
-	for name, bytes := range map[string][]byte{
-		"nothing":        {},
-		"no JSON":        []byte("resume alpha-a3-0\n"),
-		"not a wake-up":  []byte(`["resume"]`),
-		"half a wake-up": []byte(`{"verb":"resume"`),
-		"a job below 0":  []byte(`{"jobs":[-1]}`),
-		"bytes":          {0, 0xff, 0xfe, '\n'},
-		"too long":       []byte(`{"verb":"` + strings.Repeat("x", wakeUpSize) + `"}`),
-		"deeply nested":  []byte(`{"nodes":` + strings.Repeat("[", 1<<20)),
-		"blanks for now": []byte(strings.Repeat(" ", wakeUpSize+1)),
-	} {
-		assert.Empty(t, say(t, path, bytes), name)
-		assert.Empty(t, wakeUps, name)
-	}
-	mute, err := net.Dial("unix", path)
-	require.NoError(t, err)
-	defer mute.Close()
-	arrives(t, path, wakeUps) // while another caller is silent
-	_, err = mute.Read(make([]byte, 1))
-	assert.ErrorIs(t, err, io.EOF, "who says nothing is hung up on")
 }
 
 func TestSocketOfAKilledDaemonIsReplaced(t *testing.T) {
@@ -265,13 +211,6 @@ func TestSecondDaemonIsRejected(t *testing.T) {
 	arrives(t, path, wakeUps) // the first daemon continues
 }
 
-func TestListenErrorNamesTheMissingFolder(t *testing.T) {
-	path := SocketPath(filepath.Join(t.TempDir(), "none"))
-	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
-	require.ErrorIs(t, err, os.ErrNotExist)
-	assert.ErrorContains(t, err, "no such file or directory; create folder "+filepath.Dir(path)+" with mode 0700 for the user that runs slurmctld")
-}
-
 func TestSocketNeedsAPrivateFolder(t *testing.T) {
 	path := socketPath(t)
 	dir := filepath.Dir(path)
@@ -279,20 +218,4 @@ func TestSocketNeedsAPrivateFolder(t *testing.T) {
 	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.EqualError(t, err, "folder "+dir+" has mode 0720, so that others can reach into it; chmod 700 "+dir)
 	assert.NoFileExists(t, path)
-}
-
-func FuzzReceive(f *testing.F) {
-	f.Add([]byte(`{"verb":"resume","nodes":"alpha-a3-[0-3]","jobs":[812]}`))
-	f.Add([]byte(`{"verb":1}`))
-	f.Add([]byte("\x00\xff"))
-	path, wakeUps := listening(f)
-	f.Fuzz(func(t *testing.T, bytes []byte) {
-		answer := say(t, path, bytes)
-		select {
-		case <-wakeUps:
-			assert.Equal(t, "ok\n", answer)
-		default:
-			assert.Empty(t, answer)
-		}
-	})
 }

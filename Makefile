@@ -36,8 +36,7 @@ test: unit e2e e2e-26.05 defects web-test alerts-test foreign-test ## run all te
 unit: ## run the tests that need neither root nor Slurm; those of RACE, the packages that start goroutines, with the race detector
 	RACE='$(RACE)' LONG='$(LONG)' scripts/unit
 
-nightly: ## run what takes hours: all scenarios on three Slurms, with Snakemake and Toil, every package with the race detector, 1,000 days of chaos, mutants, fuzzing, bench, soak
-	scripts/setup-front-ends
+nightly: ## run what takes hours: all scenarios on three Slurms, every package with the race detector, 1,000 days of chaos, mutants, fuzzing, bench, soak
 	E2E_ALL=1 $(MAKE) e2e e2e-24.11 e2e-26.05
 	$(MAKE) gke-test
 	scripts/setup-gcc

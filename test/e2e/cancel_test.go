@@ -79,35 +79,6 @@ func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 	})
 }
 
-// onePass runs one pass.
-func onePass(t *testing.T, l *lab.Lab) {
-	t.Helper()
-	_, err := l.Flex(context.Background(), "sync")
-	require.NoError(t, err)
-}
-
-func TestGCDeletesResourcesOfACancelledJob(t *testing.T) {
-	l := cluster(t, lab.Options{NoHooks: true})
-	ctx := context.Background()
-	shut(t, l)
-	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	awaitJob(t, l, time.Minute, id, "JobState", "CONFIGURING")
-	await(t, time.Minute, "sync to ask for them", func() bool {
-		onePass(t, l)
-		return len(state(t, l).Groups) == 1
-	})
-	cancel(t, l, id)
-	out, err := l.Flex(ctx, "gc", "--dry-run")
-	require.NoError(t, err)
-	assert.Contains(t, out, "cancel request alpha-a3-job-"+id+"/a1\n    because no job wants node")
-	assert.Len(t, state(t, l).Groups, 1, "a dry run changes nothing")
-	// An empty group is kept for its first 30 seconds.
-	await(t, 2*time.Minute, "nothing to be left in the cloud", func() bool {
-		_, err := l.Flex(ctx, "gc")
-		return err == nil && len(state(t, l).Groups) == 0
-	})
-}
-
 func TestForeignGroupsAreLeftAlone(t *testing.T) {
 	l := withDaemon(t)
 	ctx := context.Background()

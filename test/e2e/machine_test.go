@@ -34,32 +34,6 @@ func awaitMute(t *testing.T, l *lab.Lab, nodes ...string) {
 	})
 }
 
-func TestMachineStoppedBeforeItsJobStartsIsReplacedAlone(t *testing.T) {
-	l := withDaemon(t)
-	id, before := halfUp(t, l)
-	tell(t, l, "vms/alpha-a3-0/stop", nil)
-	again := awaitRequestState(t, l, "alpha-a3-job-"+id, "a2", "SUCCEEDED")
-	assert.Equal(t, []string{"alpha-a3-0"}, again.Instances)
-	kept, _ := state(t, l).Instance("alpha-a3-1")
-	assert.Equal(t, before.Created, kept.Created)
-	awaitDone(t, l, id)
-}
-
-// halfUp submits a job that waits for the first of its two nodes, alpha-a3-0, because its machine
-// is muted. It returns the machine of the second node. Later machines register.
-func halfUp(t *testing.T, l *lab.Lab) (id string, other fakegce.Instance) {
-	t.Helper()
-	mute(t, l, "alpha-a3-0")
-	id = submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
-	awaitMute(t, l, "alpha-a3-0")
-	mute(t, l, "")
-	await(t, 2*time.Minute, "the other machine to register", func() bool {
-		return !strings.Contains(nodeState(t, l, "alpha-a3-1"), "POWERING_UP")
-	})
-	other, _ = state(t, l).Instance("alpha-a3-1")
-	return id, other
-}
-
 func TestJobWithALostMachineIsRequeuedBeforeSlurmdTimeout(t *testing.T) {
 	l := withDaemon(t)
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -21,10 +20,7 @@ import (
 )
 
 // The counters of the closing line.
-var (
-	passed, failed, skipped atomic.Int32
-	version                 sync.Map
-)
+var passed, failed, skipped atomic.Int32
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -32,8 +28,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("e2e: no scenario was run")
 		os.Exit(max(code, 1))
 	}
-	slurm := "(unknown)"
-	version.Range(func(v, _ any) bool { slurm = v.(fmt.Stringer).String(); return false })
+	slurm, _ := lab.SlurmVersion(context.Background())
 	closing := fmt.Sprintf("e2e: Slurm %s: %d passed, %d failed", slurm, passed.Load(), failed.Load())
 	if n := skipped.Load(); n > 0 {
 		closing += fmt.Sprintf(", %d skipped", n)
@@ -80,11 +75,9 @@ func counted(t *testing.T, o lab.Options) *lab.Lab {
 		l.Remove()
 	})
 	if none := (*lab.UnavailableError)(nil); errors.As(err, &none) {
-		version.Store(l.Version, true)
 		t.Skip(none)
 	}
 	require.NoError(t, err)
-	version.Store(l.Version, true)
 	return l
 }
 

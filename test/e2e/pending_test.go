@@ -145,25 +145,6 @@ func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 	return at
 }
 
-func TestNextJobGetsTheMachinesOfACancelledJob(t *testing.T) {
-	l := withDaemon(t)
-	require.NoError(t, l.Mute("alpha-a3-.*"))
-	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")
-	awaitMute(t, l, "alpha-a3-0", "alpha-a3-1")
-	machines := created(t, l)
-	shut(t, l)
-	next := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=5")
-	awaitWhy(t, l, next, "QUEUED at Google")
-	run(t, l, "scancel", first)
-	awaitPasses(t, l, 4)
-	require.NoError(t, l.Mute(""))
-	run(t, l, l.Dir+"/bin/boot", "alpha-a3-0")
-	run(t, l, l.Dir+"/bin/boot", "alpha-a3-1")
-	awaitJob(t, l, time.Minute, next, "JobState", "RUNNING")
-	assert.Equal(t, machines, created(t, l))
-	cancelForGood(t, l, next)
-}
-
 func TestJobThatLosesAMachineIsRerunOnTheSurvivors(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "gang", Machine: "a3-highgpu-8g", Size: 5, FlexKeys: "max_run_duration: 7200, salvage: true, salvage_timeout: 600",

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
@@ -53,32 +52,6 @@ func TestJobCommentShortensItsWait(t *testing.T) {
 	ended := submit(t, l, "-p", "train", "-N2", "--time=15", "--comment=slurmflex:wait=10s,cancel")
 	awaitJob(t, l, time.Minute, ended, "JobState", "CANCELLED")
 	awaitNothingLeft(t, l)
-}
-
-func TestJobsQueueForRequestsByPriority(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, Keys: "max_active_requests: 1"})
-	shut(t, l)
-	awaitOnly := func(id string) {
-		t.Helper()
-		await(t, time.Minute, "the request of job "+id, func() bool {
-			live := liveRequests(state(t, l))
-			require.LessOrEqual(t, len(live), 1, "max_active_requests")
-			return slices.Equal(live, []string{"alpha-a3-job-" + id + "/a1"})
-		})
-	}
-	first := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=10")
-	awaitOnly(first)
-	low := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=100")
-	awaitTold(t, l, time.Minute, low, `place 1 `)
-	high := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=1000")
-	awaitTold(t, l, time.Minute, high, `place 1 `)
-	awaitTold(t, l, time.Minute, low, `place 2 `)
-	cancel(t, l, first)
-	awaitOnly(high)
-	awaitTold(t, l, time.Minute, low, `place 1 `)
-	cancel(t, l, high)
-	awaitOnly(low)
-	cancelForGood(t, l, low)
 }
 
 func TestJobWithAPermanentErrorIsHeldAndShowsWhy(t *testing.T) {

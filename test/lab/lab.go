@@ -264,9 +264,6 @@ func (l *Lab) StopDaemon() error {
 	return err
 }
 
-// ReloadDaemon makes the daemon reload its configuration.
-func (l *Lab) ReloadDaemon() error { return l.daemon.Process.Signal(syscall.SIGHUP) }
-
 // KillDaemon kills the daemon immediately.
 func (l *Lab) KillDaemon() error {
 	if err := l.daemon.Process.Kill(); err != nil {

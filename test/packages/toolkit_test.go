@@ -181,12 +181,6 @@ func TestToolkitModuleRefusesMistakes(t *testing.T) {
 	}
 }
 
-func TestToolkitModuleIsFormatted(t *testing.T) {
-	out, err := terraform(t, module, "fmt", "-check", "-diff")
-	require.NoError(t, err)
-	assert.Empty(t, out)
-}
-
 // blocks returns the names and bodies of a file's variables or outputs.
 func blocks(t *testing.T, file string) [][]string {
 	t.Helper()

@@ -1,15 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -97,48 +91,4 @@ func put(below, above map[string]any) map[string]any {
 		below[key] = value
 	}
 	return below
-}
-
-// parse checks lines of slurm.conf with Slurm's own parser.
-func (r *run) parse(ctx context.Context, b block) {
-	if r.setting.bare {
-		r.problem(b.line, "lines of slurm.conf on a page without a cluster")
-		return
-	}
-	conf := filepath.Join(r.cluster.Lab.Dir, "etc", "lines.conf")
-	if err := os.WriteFile(conf, []byte(slurmConf(b.text)), 0o644); err != nil {
-		r.problem(b.line, "%v", err)
-		return
-	}
-	ping := r.cluster.Client(ctx, "scontrol", "ping")
-	ping.Env = append(ping.Env, "SLURM_CONF="+conf)
-	var said bytes.Buffer
-	ping.Stdout, ping.Stderr = &said, &said
-	_ = ping.Run() // the controller does not exist, but parsing comes first
-	for line := range strings.Lines(said.String()) {
-		if strings.Contains(line, "error:") || strings.Contains(line, "fatal:") {
-			r.problem(b.line, "Slurm does not take it: %s", strings.TrimSpace(line))
-		}
-	}
-}
-
-// newer matches parameters that the lab's Slurm does not know. Source: the release notes of
-// Slurm 23.02.
-var newer = regexp.MustCompile(` +PowerDownOnIdle=(YES|NO)\b`)
-
-// slurmConf completes lines of slurm.conf to a file that Slurm accepts.
-func slurmConf(lines string) string {
-	lines = newer.ReplaceAllString(lines, "")
-	head := []string{"ClusterName=alpha", "SlurmctldHost=localhost(127.0.0.1)", "SlurmctldPort=1", "AuthType=auth/none", "CredType=cred/none"}
-	head = slices.DeleteFunc(head, func(line string) bool {
-		key, _, _ := strings.Cut(line, "=")
-		return strings.Contains("\n"+lines, "\n"+key+"=")
-	})
-	if !strings.Contains(lines, "GresTypes=") {
-		head = append(head, "GresTypes=gpu")
-	}
-	if !strings.Contains(lines, "NodeName=") {
-		head = append(head, "NodeName=alpha-a3-[0-63] State=CLOUD")
-	}
-	return strings.Join(head, "\n") + "\n" + lines
 }

@@ -31,7 +31,7 @@ type page struct {
 //	bash NAME   a job script, or the content of an executable file NAME
 //	yaml NAME   a file
 //	yaml        a fragment of config.yaml, which must load
-//	slurm       lines of slurm.conf, which Slurm must accept; with a NAME, also a file
+//	slurm       lines of slurm.conf; with a NAME, a file
 //	go          code; the tests follow the example of CONTRIBUTING.md
 //	text        output, or a picture
 type block struct {

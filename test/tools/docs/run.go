@@ -35,7 +35,6 @@ type run struct {
 	setting  setting
 	cluster  *cluster
 	scripts  []block // job scripts so far
-	typed    int     // number of commands
 	problems []problem
 }
 
@@ -54,22 +53,17 @@ func (r *run) all(ctx context.Context) (err error) {
 	failed := false
 	for _, b := range r.page.blocks {
 		switch {
-		case b.language == "text", b.language == "go":
+		case b.language == "text", b.language == "go", b.language == "slurm" && b.name == "":
 		case b.language == "sh" && failed:
 		case b.language == "sh":
 			failed = !r.typeIn(ctx, b)
 		case b.language == "bash" && b.name != "":
 			r.scripts = append(r.scripts, b)
 			r.write(ctx, b, 0o755)
-		case b.language == "yaml" && b.name != "":
+		case (b.language == "yaml" || b.language == "slurm") && b.name != "":
 			r.write(ctx, b, 0o644)
 		case b.language == "yaml":
 			r.load(b)
-		case b.language == "slurm":
-			r.parse(ctx, b)
-			if b.name != "" {
-				r.write(ctx, b, 0o644)
-			}
 		default:
 			r.problem(b.line, "a block of %q: not one of sh, bash NAME, yaml, yaml NAME, slurm, slurm NAME, go and text", strings.TrimSpace(b.language+" "+b.name))
 		}
@@ -108,7 +102,6 @@ func (r *run) typeIn(ctx context.Context, b block) bool {
 		r.problem(b.line, "%v", err)
 		return false
 	}
-	r.typed += commands(b.text)
 	cmd := r.cluster.command(limited, r.dir(), "/bin/bash", "-e", "-c", r.own(b.text))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -162,19 +155,6 @@ func (r *run) awaitPass(ctx context.Context) error {
 		err = json.Unmarshal([]byte(out), &seen)
 		return seen.At.After(now), err
 	})
-}
-
-// commands counts the commands of a block: its lines, except comments and continuation lines.
-func commands(text string) (count int) {
-	goesOn := false
-	for _, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "#") && !goesOn {
-			count++
-		}
-		goesOn = strings.HasSuffix(line, `\`)
-	}
-	return count
 }
 
 func last(text string, lines int) string {

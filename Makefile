@@ -137,13 +137,13 @@ chaos: ## live through SEEDS (200) days in which everything fails, from FIRST (1
 	@go test -c -o $(BUILD)/chaos ./test/chaos
 	@set -o pipefail; GOGC=400 $(BUILD)/chaos -test.run '^TestChaos$$' -test.timeout 2h -seeds $${SEEDS:-200} -first $${FIRST:-1} | grep -vE '^ *(PASS|FAIL|--- FAIL: .*)$$'
 
-soak: ## live through model days for SOAK (1h) and see that memory, goroutines and open files stay flat
+soak: build ## let the daemon live through days of a minute for SOAK (1h) and see that memory, goroutines and open files stay flat
 	go build -trimpath -o $(BUILD)/ ./test/load
-	$(BUILD)/load soak --for $${SOAK:-1h}
+	$(BUILD)/load soak --build $(BUILD) --for $${SOAK:-1h}
 
 bench: build ## measure slurmflex against its targets; takes a quarter of an hour; installs Slurm if it is missing
 	scripts/setup-slurm
-	go build -trimpath -o $(BUILD)/ ./test/load ./test/bench/stopwatch
+	go build -trimpath -o $(BUILD)/ ./test/load
 	$(BUILD)/load bench --build $(BUILD)
 
 bench-compare: ## compare the Go benchmarks with those of revision BASE (HEAD), COUNT (6) runs of each

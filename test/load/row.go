@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -12,11 +11,10 @@ import (
 
 // row is one measured value. Lower is better in every unit.
 type row struct {
-	Name   string  `json:"name"`
-	Value  float64 `json:"value"`
-	Unit   string  `json:"unit"`
-	Target float64 `json:"target"` // maximum
-	OK     bool    `json:"ok"`
+	name   string
+	value  float64
+	unit   string
+	target float64 // maximum
 }
 
 const (
@@ -29,21 +27,25 @@ func median[T ~int64 | ~float64](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
-// writeTable writes the rows for people and the number of missed targets.
-func writeTable(out io.Writer, rows []row) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+// write writes the rows for people, and returns errShort if one misses its target.
+func write(out io.Writer, rows []row) error {
+	t, short := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), 0
 	for _, r := range rows {
 		verdict := "ok"
-		if !r.OK {
+		if r.value > r.target {
 			verdict = "short"
+			short++
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t≤ %s\t%s\n", r.Name, figure(r.Value), r.Unit, figure(r.Target), verdict)
+		fmt.Fprintf(t, "%s\t%s\t%s\t≤ %s\t%s\n", r.name, figure(r.value), r.unit, figure(r.target), verdict)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "bench: %d rows, %d short\n", len(rows), short(rows))
-	return err
+	fmt.Fprintf(out, "bench: %d rows, %d short\n", len(rows), short)
+	if short > 0 {
+		return errShort
+	}
+	return nil
 }
 
 // figure formats a value with a useful number of digits.
@@ -56,20 +58,4 @@ func figure(v float64) string {
 		digits = 1
 	}
 	return strconv.FormatFloat(v, 'f', digits, 64)
-}
-
-func short(rows []row) (n int) {
-	for _, r := range rows {
-		if !r.OK {
-			n++
-		}
-	}
-	return n
-}
-
-// writeJSON writes the rows as JSON.
-func writeJSON(out io.Writer, rows []row) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	return e.Encode(rows)
 }

@@ -9,10 +9,9 @@ import (
 )
 
 func TestTableShowsMissedTargets(t *testing.T) {
-	rows := trial{rows: []target{{"hook", "ms", 30}, {"planner", "ms", 300}, {"calls", "calls", 2.2}}}.measured([]float64{17.26, 312.4, 2.2})
 	var out bytes.Buffer
-	require.NoError(t, writeTable(&out, rows))
-	assert.Equal(t, `hook     17.3  ms     ≤ 30    ok
+	require.ErrorIs(t, write(&out, []row{{"memory", 17.26, "MiB", 30}, {"planner", 312.4, "ms", 300}, {"calls", 2.2, "calls", 2.2}}), errShort)
+	assert.Equal(t, `memory   17.3  MiB    ≤ 30    ok
 planner  312   ms     ≤ 300   short
 calls    2.20  calls  ≤ 2.20  ok
 bench: 3 rows, 1 short

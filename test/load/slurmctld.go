@@ -22,11 +22,8 @@ import (
 	"slurmflex/test/must"
 )
 
-// The output of commands while slurmctld does not answer, and for a job that it does not know.
-var (
-	errNoController = errors.New("slurm_load: Unable to contact slurm controller (connect failure)")
-	errNoJob        = errors.New("slurm_load_jobs: Invalid job id specified")
-)
+// errNoJob is the output of commands for a job that slurmctld does not know.
+var errNoJob = errors.New("slurm_load_jobs: Invalid job id specified")
 
 // command stands in for scontrol, squeue and scancel: it sends its name and its arguments to the
 // model, prints the answer, and fails if the answer requires it.
@@ -52,8 +49,6 @@ func writeCommands(dir string, address net.Addr) error {
 // slurmctld answers the commands from the model.
 type slurmctld struct {
 	model *fakeslurm.Cluster
-	now   func() time.Time
-	mute  atomic.Int32 // number of next commands that get no answer, until they are killed
 	looks atomic.Int32 // number of node reads
 }
 
@@ -75,10 +70,6 @@ func (s *slurmctld) answer(conn net.Conn) {
 	args, err := question(bufio.NewReader(conn))
 	if err != nil {
 		return // it was killed
-	}
-	if s.mute.Load() > 0 && s.mute.Add(-1) >= 0 {
-		_, _ = io.Copy(io.Discard, conn) // until it is killed
-		return
 	}
 	text, status := "", "0\n"
 	if err := must.Try(func() { text = s.run(context.Background(), args[0], args[1:]) }); err != nil {
@@ -186,7 +177,7 @@ func (s *slurmctld) show(ctx context.Context, what string, which []string) strin
 	case "config":
 		config := must.Get(s.model.Config(ctx))
 		config["SlurmUser"] = fmt.Sprintf("slurm(%d)", os.Geteuid())
-		return configText(config, s.now())
+		return configText(config)
 	}
 	must.Do(fmt.Errorf("scontrol show %s: not known", what))
 	return ""
@@ -258,9 +249,9 @@ func partitionsText(partitions []slurm.Partition) string {
 	return out.String()
 }
 
-func configText(config slurm.Config, now time.Time) string {
+func configText(config slurm.Config) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Configuration data as of %s\n", now.UTC().Format("2006-01-02T15:04:05"))
+	fmt.Fprintf(&out, "Configuration data as of %s\n", time.Now().UTC().Format("2006-01-02T15:04:05"))
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		fmt.Fprintf(&out, "%-24s= %s\n", key, config[key])
 	}

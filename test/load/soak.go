@@ -5,72 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"slurmflex/flex/wake"
-	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+	"slurmflex/test/bench/site"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/must"
 )
 
-// speed is the ratio of the model's time to real time: a day takes a minute. Passes take a tenth of
-// a second or more, so they are some minutes apart in the model's time, as on a site with a long
-// interval.
-const speed = 1440
+// A day: users submit jobs and cancel some, programs and people call the daemon, and machines, requests
+// and calls fail. In the evening all jobs are cancelled, and the day ends when nothing is left.
+const (
+	soakNodes  = 100
+	jobsADay   = 120
+	widest     = 4 // nodes
+	jobPace    = 200 * time.Millisecond
+	longestDay = 90 * time.Second
+)
 
-// day is a day in the model's time.
-const day = 24 * time.Hour
-
-// clock shows the model's time, the same in every process.
-type clock struct {
-	begun time.Time // when it showed the real time
-}
-
-func (c clock) now() time.Time { return c.begun.Add(speed * time.Since(c.begun)) }
-
-// settle is how long the daemon is left alone before a sample, in real time: all connections of
-// former callers have timed out, and the last wake-ups are handled.
+// settle is how long the daemon is left alone before a sample: all connections of former callers have
+// timed out, and the last wake-ups are handled.
 const settle = 3 * time.Second
-
-// tick is the interval at which the models process due events, in real time.
-const tick = 10 * time.Millisecond
-
-// life is the world of a soak: its models follow a clock with one day per minute.
-type life struct {
-	world
-	clock  clock
-	time   *fakegce.ManualClock // the models' clock; it follows clock
-	static map[string]bool      // nodes
-}
-
-func newLife(dir string) *life {
-	l := &life{clock: clock{time.Now()}, static: map[string]bool{}}
-	l.time = fakegce.NewManualClock(l.clock.begun)
-	o := slurmOptions(l.time.Now)
-	o.Resume = func(nodes []string, _ []uint32) { l.hook("resume", nodes) }
-	o.Suspend = func(nodes []string) { l.hook("suspend", nodes) }
-	o.ResumeFail = func(nodes []string) { l.hook("resume-fail", nodes) }
-	for _, node := range o.SuspendExc {
-		l.static[node] = true
-	}
-	l.start(dir, models{slurm: o, cloud: cloudOptions(l.time), config: soakConfig})
-	for _, machine := range []string{loose, tight} {
-		must.Get(l.cloud.AddTemplate(region, fakegce.FlexTemplate(machine, machine)))
-	}
-	return l
-}
-
-// hook is Slurm's call of one of the programs. If the daemon does not accept it within 60 ms, this
-// is harmless, because the next pass finds the same work.
-func (l *life) hook(verb string, nodes []string) {
-	l.running.Go(func() { _ = l.wakeUp(context.Background(), wake.Call{Verb: verb, Nodes: slurm.Fold(nodes)}) })
-}
 
 // soak runs days in a folder of their own and judges them. The folder is kept if a value grows or a
 // day does not end.
-func soak(ctx context.Context, lasts time.Duration, out io.Writer) error {
+func soak(ctx context.Context, build string, lasts time.Duration, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "slurmflex-soak-")
 	if err != nil {
 		return err
@@ -78,78 +44,96 @@ func soak(ctx context.Context, lasts time.Duration, out io.Writer) error {
 	begun := time.Now()
 	var samples []sample
 	err = must.Try(func() {
-		l := newLife(dir)
-		defer l.shut()
-		samples = l.days(ctx, begun.Add(lasts), out)
+		b := &bench{build: must.Get(filepath.Abs(build)), dir: dir}
+		h := b.newHost(setting{nodes: soakNodes, interval: time.Second, attempts: time.Second})
+		defer h.end()
+		h.begin(ctx)
+		for number := uint64(1); time.Since(begun) < lasts; number++ {
+			dawn := time.Now()
+			h.live(ctx, rand.New(rand.NewPCG(number, 0)))
+			samples = append(samples, h.takeSample())
+			fmt.Fprintf(out, "day %d, of %.0f s: %v\n", number, time.Since(dawn).Seconds(), samples[number-1])
+		}
 	})
 	if err == nil {
 		err = judge(samples, time.Since(begun), out)
 	}
 	if err != nil && ctx.Err() == nil {
-		fmt.Fprintf(os.Stderr, "soak: the daemon's log, and profiles of each day's end, are in %s\n", dir)
+		fmt.Fprintf(os.Stderr, "soak: the daemon's log is in %s\n", dir)
 		return err
 	}
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// days runs a daemon through days until the given time, and takes a sample at the end of each day.
-func (l *life) days(ctx context.Context, until time.Time, out io.Writer) (samples []sample) {
-	profiles := freeAddress()
-	d := l.startDaemon(l.daemonOfSoak(ctx, l.clock, profiles))
-	err := must.Try(func() {
-		for number := 1; time.Now().Before(until); number++ {
-			dawn := l.time.Now()
-			l.live(ctx, newScript(number))
-			s := l.takeSample(ctx, d.pid(), profiles, number)
-			samples = append(samples, s)
-			fmt.Fprintf(out, "day %d, of %.0f h: %v\n", number, l.time.Now().Sub(dawn).Hours(), s)
-		}
-	})
-	stopped := d.stop()
-	if err != nil {
-		must.Do(fmt.Errorf("day %d: %w", len(samples)+1, err))
+// live runs through a day. It returns when nothing is left and the daemon has no more callers.
+func (h *host) live(ctx context.Context, r *rand.Rand) {
+	var jobs []uint32
+	for range jobsADay {
+		jobs = append(jobs, must.Get(h.slurm.Submit(jobOf("train", 1+r.IntN(widest), time.Duration(r.IntN(10))*time.Second))))
+		h.disturb(r, jobs)
+		h.visit(r)
+		h.pause(ctx, jobPace)
 	}
-	must.Do(stopped)
-	return samples
-}
-
-// live runs through a day. It returns when the world is at rest and the daemon has no more callers.
-func (l *life) live(ctx context.Context, script []event) {
-	begun := l.clock.now()
-	guests := letIn(ctx, &l.world)
-	defer guests.sendAway() // also after a day that fails
-	l.passUntil(ctx, func() bool {
-		now := l.time.Now().Sub(begun)
-		for len(script) > 0 && script[0].at <= now {
-			script[0].what(ctx, l)
-			script = script[1:]
-		}
-		if now < day {
-			return false
-		}
-		left := l.left(ctx)
-		if left != "" && now > latest {
-			must.Do(fmt.Errorf("not at rest after %v: %s", now, left))
-		}
-		return left == ""
+	h.cloud.ClearFaults()
+	h.cloud.SetCapacity(site.Zone, site.Machine, -1)
+	for _, id := range jobs {
+		h.cancel(id)
+	}
+	h.await(ctx, "the end of the day", func() bool {
+		st := h.cloud.State()
+		return len(must.Get(h.slurm.Jobs(ctx)))+len(st.Instances)+len(st.Groups) == 0
 	})
-	guests.sendAway()
-	gone := time.Now()
-	l.passUntil(ctx, func() bool { return time.Since(gone) > settle })
+	h.pause(ctx, settle)
 }
 
-// passUntil lets time pass until a condition holds.
-func (l *life) passUntil(ctx context.Context, holds func() bool) {
-	ticks := time.NewTicker(tick)
-	defer ticks.Stop()
-	for done := false; !done; done = holds() {
-		select {
-		case <-ctx.Done():
-			must.Do(context.Cause(ctx))
-		case <-ticks.C:
+// pause lets time pass.
+func (h *host) pause(ctx context.Context, lasts time.Duration) {
+	over := time.Now().Add(lasts)
+	h.await(ctx, "a pause to end", func() bool { return time.Now().After(over) })
+}
+
+// cancel cancels a job that may have ended.
+func (h *host) cancel(id uint32) {
+	if err := h.slurm.Cancel(id); !errors.Is(err, scontrol.ErrUnknownJob) && !errors.Is(err, scontrol.ErrJobEnded) {
+		must.Do(err)
+	}
+}
+
+// disturb lets something fail now and then.
+func (h *host) disturb(r *rand.Rand, jobs []uint32) {
+	faults := []fakegce.Fault{{Status: http.StatusServiceUnavailable}, {Status: http.StatusTooManyRequests}, {Drop: true}, {DropAfter: true}, {Delay: 2 * time.Second}}
+	switch r.IntN(15) {
+	case 0:
+		h.cancel(jobs[r.IntN(len(jobs))])
+	case 1:
+		f := faults[r.IntN(len(faults))]
+		f.Method, f.Times = "*", 1+r.IntN(3)
+		must.Do(h.cloud.AddFault(f))
+	case 2:
+		if machines := h.cloud.State().Instances; len(machines) > 0 {
+			_ = h.cloud.DeleteVM(machines[r.IntN(len(machines))].Name) // it may be gone
 		}
-		l.cloud.Advance(l.clock.now().Sub(l.time.Now()))
-		l.slurm.Step()
+	case 3:
+		if all := h.waiting(); len(all) > 0 {
+			one := all[r.IntN(len(all))]
+			_ = h.cloud.FailRequest(one[0], one[1], "ZONE_RESOURCE_POOL_EXHAUSTED", "it fails for the soak") // it may have succeeded
+		}
+	case 4:
+		h.cloud.SetCapacity(site.Zone, site.Machine, r.IntN(soakNodes))
+	}
+}
+
+// visit reads a page of the daemon, and leaves a message incomplete.
+func (h *host) visit(r *rand.Rand) {
+	pages := []string{"/", "/status.json", "/metrics", "/healthz", "/why?of=alpha-a3-0", "/style.css"}
+	_ = must.Try(func() { fetch(h.page + pages[r.IntN(len(pages))]) })
+	network, address, texts := "tcp", h.page, []string{"", "GET / HTTP/1.1\r\nHost: local", "\x16\x03\x01"}
+	if r.IntN(2) == 0 {
+		network, address, texts = "unix", wake.SocketPath(h.path("run")), []string{"", `{"verb":`, "\x00"}
+	}
+	if conn, err := net.Dial(network, address); err == nil {
+		_, _ = io.WriteString(conn, texts[r.IntN(len(texts))])
+		conn.Close()
 	}
 }
 

@@ -58,11 +58,11 @@ func isPast(op *rest.Operation, at time.Time) bool {
 	if op == nil || op.Status != opDone {
 		return false
 	}
-	end, err := time.Parse(time.RFC3339, op.EndTime)
+	ended, err := time.Parse(time.RFC3339, op.EndTime)
 	if len(operationFaults(op)) == 0 {
-		end = end.Add(madeBefore)
+		ended = ended.Add(madeBefore)
 	}
-	return err == nil && end.Before(at)
+	return err == nil && ended.Before(at)
 }
 
 // of returns the IDs to try, one after the other. Those of an occasion are numbered, so all processes

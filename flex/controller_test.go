@@ -15,8 +15,9 @@ import (
 )
 
 // controller models slurmctld: nodes, jobs, and the effects of scontrol update, as far as passes
-// depend on them.
+// depend on them. It lacks the calls that only a daemon makes for jobs that wait PENDING.
 type controller struct {
+	Scheduler
 	cfg *config.Config
 
 	mu         sync.Mutex
@@ -178,31 +179,6 @@ func (c *controller) DeleteReservation(_ context.Context, name string) error {
 	delete(c.eol, name)
 	return nil
 }
-
-func (c *controller) SetJobReservation(_ context.Context, job uint32, name string) error {
-	defer locked(&c.mu)()
-	c.jobs[job].Reservation = name
-	return nil
-}
-
-func (c *controller) Allowances(context.Context, bool) (slurm.Allowances, error) {
-	return slurm.Allowances{}, nil
-}
-
-// Accounts charges every job to account bio.
-func (c *controller) Accounts(_ context.Context, jobs []uint32) (map[uint32]string, error) {
-	accounts := map[uint32]string{}
-	for _, id := range jobs {
-		accounts[id] = "bio"
-	}
-	return accounts, nil
-}
-
-func (c *controller) TaskJobs(context.Context, []string) ([]slurm.Job, error) { return nil, nil }
-
-func (c *controller) ArrayThrottle(context.Context, uint32, int) (int, error) { return 0, nil }
-
-func (c *controller) SetReservationOf(context.Context, string, string) error { return nil }
 
 func (c *controller) JobRecords(_ context.Context, ids []uint32) ([]slurm.JobRecord, error) {
 	defer locked(&c.mu)()
@@ -399,36 +375,6 @@ func (h *hungCloud) CreateRequest(ctx context.Context, region, group string, spe
 func (h *hungCloud) begun() map[string]int {
 	defer locked(&h.mu)()
 	return maps.Clone(h.asked)
-}
-
-// listingCloud is a cloud that takes minutes to list its groups. An event happens in the middle of
-// the list.
-type listingCloud struct {
-	Cloud
-	meanwhile func()
-}
-
-func (l listingCloud) Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error) {
-	time.Sleep(time.Minute)
-	l.meanwhile()
-	time.Sleep(time.Minute)
-	return l.Cloud.Groups(ctx, cluster, regions)
-}
-
-// lateCloud is a hungCloud that unblocks while the second pass is still reading instances.
-type lateCloud struct {
-	*hungCloud
-	reads int
-}
-
-func (l *lateCloud) Instances(ctx context.Context, cluster string, regions []string, zones ...string) ([]mig.Instance, map[string]error) {
-	instances, unseen := l.hungCloud.Instances(ctx, cluster, regions, zones...)
-	if l.reads++; l.reads == 2 {
-		time.Sleep(time.Second)
-		close(l.let)
-		time.Sleep(10 * time.Second)
-	}
-	return instances, unseen
 }
 
 // silentCloud blocks lists of groups until the caller's context ends.

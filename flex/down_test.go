@@ -87,31 +87,19 @@ func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false}}
 		w.running(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State = slurm.JobRunning
-		left := w.down(takedown.Options{Jobs: takedown.Requeue})
-		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 1 reservation", left.Left.String())
-		const told = "flex-start: its nodes will be taken down, and Slurm would not requeue it"
-		assert.Equal(t, []string{"1: " + told}, w.slurm.notices)
-		assert.Equal(t, told, w.slurm.comment[1])
-		require.True(t, w.down(takedown.Options{Jobs: takedown.Now}).Done())
-		assert.Empty(t, w.slurm.queue())
-		assert.Empty(t, w.owned())
-	})
-}
-
-func TestDownNotifiesAgainUntilSlurmHasStoredTheComment(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false}}
-		w.running(1, "train", "alpha-a3-0")
-		w.slurm.jobs[1].State = slurm.JobRunning
 		w.slurm.unwritable = errors.New("slurm_update error: Socket timed out")
 		time.AfterFunc(2*time.Second, func() {
 			defer locked(&w.slurm.mu)()
 			w.slurm.unwritable = nil
 		})
-		w.down(takedown.Options{Jobs: takedown.Requeue})
+		left := w.down(takedown.Options{Jobs: takedown.Requeue})
+		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 1 reservation", left.Left.String())
 		const told = "flex-start: its nodes will be taken down, and Slurm would not requeue it"
+		assert.Equal(t, []string{"1: " + told}, w.slurm.notices, "once Slurm has stored the AdminComment")
 		assert.Equal(t, told, w.slurm.comment[1])
-		assert.Equal(t, []string{"1: " + told}, w.slurm.notices)
+		require.True(t, w.down(takedown.Options{Jobs: takedown.Now}).Done())
+		assert.Empty(t, w.slurm.queue())
+		assert.Empty(t, w.owned())
 	})
 }
 
@@ -122,18 +110,12 @@ func TestDownStopsAfterRepeatedlyRejectedDeletions(t *testing.T) {
 		w.fault(fakegce.Fault{Method: "*.deleteInstances", Status: 403, Message: "no permission"})
 		left := w.down(takedown.Options{Jobs: takedown.Requeue})
 		assert.False(t, left.Done())
-		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 0 reservations", left.Left.String())
 		assert.NotEmpty(t, left.Due())
-	})
-}
 
-func TestDownEndsIfSlurmctldStopsAnswering(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		down := errors.New("slurmctld does not answer")
-		w.slurm.refuse(down)
-		d := Down{R: w.Reconciler, Lock: w.lock, Partitions: w.slurm}
-		_, err := d.Run(t.Context())
-		assert.ErrorIs(t, err, down)
+		gone := errors.New("slurmctld does not answer")
+		w.slurm.refuse(gone)
+		_, err := (&Down{R: w.Reconciler, Lock: w.lock, Partitions: w.slurm}).Run(t.Context())
+		assert.ErrorIs(t, err, gone)
 	})
 }
 

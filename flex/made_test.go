@@ -1,7 +1,6 @@
 package flex
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -20,57 +19,50 @@ func TestLaggingListsCauseNoSecondCreation(t *testing.T) {
 	eachInWorld(t, map[string]string{
 		"the list of groups":   "regionInstanceGroupManagers.list",
 		"the list of requests": "regionInstanceGroupManagerResizeRequests.list",
+		"the list of policies": "resourcePolicies.list",
 	}, func(t *testing.T, w *world, list string) {
+		placing(t, w)
 		w.soldOut()
 		w.fault(fakegce.Fault{Method: list, Lag: 30 * time.Second})
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		w.passes(20, 2*time.Second)
-		assert.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
-		assert.NotContains(t, w.slurm.comment[1], "there already")
+		assert.Equal(t, []string{"resourcePolicies.insert", createsGroup, "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
+		assert.NotContains(t, w.slurm.comment[1], "already exists")
 		w.slurm.cancel(1)
-		time.Sleep(time.Minute)
-		w.settle()
-		time.Sleep(3 * time.Minute)
-		w.settle()
+		w.passes(30, 10*time.Second)
 		assert.Empty(t, w.owned())
+		assert.Empty(t, w.cloud.State().Policies)
 	})
 }
 
 // D10: another process, such as down --now, deletes what this process created.
 func TestGroupThatDisappearsFromAListIsDeleted(t *testing.T) {
-	for name, gone := range map[string]func(*testing.T, *world){
-		"its group": func(t *testing.T, w *world) {
-			require.NoError(t, w.Cloud.DeleteGroup(t.Context(), us, "alpha-a3-job-1"))
-		},
-		"its request": func(t *testing.T, w *world) {
-			require.NoError(t, w.Cloud.CancelRequest(t.Context(), us, "alpha-a3-job-1", "a1"))
-			require.NoError(t, w.Cloud.DeleteRequest(t.Context(), us, "alpha-a3-job-1", "a1"))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				w.soldOut()
-				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-				w.passes(3, 2*time.Second)
-				s, _ := w.look()
-				require.Len(t, s.Seen.Groups, 1)
-				require.Len(t, s.Seen.Groups[0].Requests, 1)
-				gone(t, w)
-				s, _ = w.look()
-				for _, g := range s.Seen.Groups {
-					assert.Empty(t, g.Requests)
-				}
-				assert.Len(t, s.Seen.Groups, len(w.cloud.State().Groups))
-			})
-		})
-	}
+	inWorld(t, func(t *testing.T, w *world) {
+		seen := func() (groups, requests int) {
+			s, _ := w.look()
+			for _, g := range s.Seen.Groups {
+				requests += len(g.Requests)
+			}
+			return len(s.Seen.Groups), requests
+		}
+		w.soldOut()
+		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+		w.passes(3, 2*time.Second)
+		require.NoError(t, w.Cloud.CancelRequest(t.Context(), us, "alpha-a3-job-1", "a1"))
+		require.NoError(t, w.Cloud.DeleteRequest(t.Context(), us, "alpha-a3-job-1", "a1"))
+		groups, requests := seen()
+		assert.Equal(t, 1, groups)
+		assert.Zero(t, requests)
+		require.NoError(t, w.Cloud.DeleteGroup(t.Context(), us, "alpha-a3-job-1"))
+		groups, _ = seen()
+		assert.Zero(t, groups)
+	})
 }
 
 func TestListedInstancesWithoutCapacityChangeNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.soldOut()
-		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		w.settle()
+		w.served(1, "train", "alpha-a3-[0-1]")
 		asked := w.mutations()
 		w.passes(300, time.Minute) // longer than any boot timeout
 		assert.Equal(t, asked, w.mutations())
@@ -81,17 +73,6 @@ func TestListedInstancesWithoutCapacityChangeNothing(t *testing.T) {
 		w.settle()
 		assert.Empty(t, w.owned())
 	}, func(o *fakegce.Options) { o.Switches.PendingInstances = true })
-}
-
-func TestUnlistedInstancesAreNotInsertedTwice(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
-		w.fault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second})
-		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		w.passes(20, 2*time.Second)
-		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
-		assert.Len(t, w.cloud.State().Instances, 2)
-	})
 }
 
 // Chaos, day 8148: a list showed an instance without a group, and the next list omitted that
@@ -110,74 +91,21 @@ func TestInstancesOmittedFromAListAreNotInsertedTwice(t *testing.T) {
 }
 
 func TestSlowBulkInsertIsNotRepeatedByTheSameProcess(t *testing.T) {
-	begins := map[string]func(w *world){
-		"a node without a job": func(w *world) { w.slurm.set("alpha-a3-0", "IDLE+CLOUD+POWERING_UP") },
-		"a job's node, in two periods": func(w *world) {
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.slurm.jobs[1].Start = time.Now().Add(-8 * time.Minute)
-		},
-		"a job's node, in one period": func(w *world) {
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.slurm.jobs[1].Start = time.Now()
-		},
-	}
-	for name, begin := range begins {
-		for _, takes := range []time.Duration{150 * time.Second, 4 * time.Minute, 7 * time.Minute, 25 * time.Minute} {
-			t.Run(name+", "+takes.String(), func(t *testing.T) {
-				inWorld(t, func(t *testing.T, w *world) {
-					w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
-					w.slurm.cfg.NodeSets[0].Zones = []string{"us-central1-a", "us-central1-b"}
-					w.fault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second})
-					begin(w)
-					defer w.daemon(nil)()
-					time.Sleep(2*takes + 3*time.Minute)
-					assert.Len(t, w.cloud.State().Instances, 1, "%v", w.owned())
-				}, func(o *fakegce.Options) { o.OperationTime = takes })
-			})
-		}
-	}
-}
-
-// Compute answers a repeated requestId with the operation that has failed.
-func TestBulkInsertIsReallyRepeatedAfterAPassingFailure(t *testing.T) {
-	for _, code := range []string{"INTERNAL_ERROR", "RESOURCE_OPERATION_RATE_EXCEEDED", "RESOURCE_NOT_READY", "QUOTA_EXCEEDED"} {
-		t.Run(code, func(t *testing.T) {
+	for _, takes := range []time.Duration{150 * time.Second, 4 * time.Minute, 7 * time.Minute, 25 * time.Minute} {
+		t.Run(takes.String(), func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
-				w.fault(fakegce.Fault{
-					Method: "*.bulkInsert", Times: 1, OperationError: &fakegce.Problem{Code: code, Message: "try again"},
-				})
-				w.slurm.submit(1, "train", "alpha-a3-0")
-				begun := time.Now()
-				w.slurm.jobs[1].Start = begun
+				w.slurm.cfg.NodeSets[0].Zones = []string{"us-central1-a", "us-central1-b"}
+				w.fault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second})
+				w.slurm.set("alpha-a3-0", "IDLE+CLOUD+POWERING_UP") // without a job
+				w.slurm.submit(1, "train", "alpha-a3-1")
+				w.slurm.jobs[1].Start = time.Now().Add(-8 * time.Minute)
 				defer w.daemon(nil)()
-				for len(w.cloud.State().Instances) == 0 && time.Since(begun) < time.Hour {
-					time.Sleep(time.Second)
-				}
-				assert.Less(t, time.Since(begun), 3*time.Minute, "after %d calls", w.cloud.Counts()["instances.bulkInsert"])
-			})
+				time.Sleep(2*takes + 3*time.Minute)
+				assert.Len(t, w.cloud.State().Instances, 2, "%v", w.owned())
+			}, func(o *fakegce.Options) { o.OperationTime = takes })
 		})
 	}
-}
-
-// The new process counts the failed operations from zero, and must reach the insert that did act.
-func TestNextProcessRepeatsNoInsertThatFollowedAPassingFailure(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
-		w.slurm.cfg.NodeSets[0].Zones = []string{"us-central1-a", "us-central1-b"}
-		w.fault(fakegce.Fault{
-			Method: "*.bulkInsert", Times: 2, OperationError: &fakegce.Problem{Code: "RESOURCE_NOT_READY", Message: "try again"},
-		})
-		w.fault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second})
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.slurm.jobs[1].Start = time.Now()
-		for len(w.cloud.State().Instances) == 0 {
-			w.mustPass()
-		}
-		w.begin()
-		w.passes(20, 2*time.Second)
-		assert.Len(t, w.cloud.State().Instances, 1)
-	})
 }
 
 func TestRequestInCreationCountsAsActive(t *testing.T) {
@@ -196,58 +124,16 @@ func TestRequestInCreationCountsAsActive(t *testing.T) {
 	})
 }
 
-func TestRequestKeepsItsTurnWhileItsGroupIsCreated(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.cfg.Options.MaxActiveRequests = 1
-		w.soldOut()
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.within(100 * time.Millisecond) // creating the group takes a second
-		w.slurm.submit(2, "train", "alpha-a3-1")
-		w.slurm.jobs[2].Priority = 100
-		w.within(100 * time.Millisecond)
-		time.Sleep(10 * time.Second)
-		w.mustPass()
-		groups := w.cloud.State().Groups
-		require.Len(t, groups, 1)
-		assert.Equal(t, "alpha-a3-job-1", groups[0].Name)
-	})
-}
-
-func TestBootFailuresBlockTheNodesetUntilUnblock(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		set := w.slurm.cfg.NodeSets[0]
-		set.Flex.BootTimeout, set.Flex.BootFailures = time.Minute, 1
-		w.slurm.deaf = true // slurmd never registers
-		w.served(1, "train", "alpha-a3-0")
-		time.Sleep(2 * time.Minute)
-		w.settle()
-		assert.Empty(t, w.owned(), "it did not come up, and is deleted")
-
-		w.begin() // a new process without memory
-		w.served(2, "train", "alpha-a3-1")
-		assert.Empty(t, w.owned(), "nothing more is asked for")
-		assert.Contains(t, w.slurm.comment[2], "nodeset a3 is blocked because 1 machines in a row failed to boot; ask an admin")
-
-		nodes, err := Unblock(t.Context(), w.slurm, w.Config, "a3")
-		require.NoError(t, err)
-		assert.Equal(t, []string{"alpha-a3-0"}, nodes)
-		w.settle()
-		assert.Contains(t, w.owned(), "group alpha-a3-job-2 in us-central1 of size 1")
-		nodes, err = Unblock(t.Context(), w.slurm, w.Config, "a3")
-		require.NoError(t, err)
-		assert.Empty(t, nodes, "all nodes are forgotten")
-	})
-}
-
 func TestAdminsBlockOutlastsTheDaemonUntilUnblock(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.soldOut()
-		w.served(1, "train", "alpha-a3-0")
+		w.waiting(1, "train", "alpha-a3-0")
 		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
 
-		nodes, err := Block(t.Context(), w.slurm, w.Config, "a3", memo.Block{At: time.Now(), Cancels: true, Why: "driver update"})
+		foreign := "rack 7"
+		require.NoError(t, w.slurm.UpdateNodes(t.Context(), []string{"alpha-a3-7"}, slurm.NodeChange{Extra: &foreign}))
+		blocked, err := Block(t.Context(), w.slurm, w.Config, "a3", memo.Block{At: time.Now(), Cancels: true, Why: "driver update"})
 		require.NoError(t, err)
-		assert.Contains(t, nodes, "alpha-a3-0")
+		assert.Equal(t, names("alpha-a3-[0-6]"), blocked)
 		w.settle()
 		w.begin() // a new process without memory
 		w.served(2, "train", "alpha-a3-1")
@@ -258,21 +144,11 @@ func TestAdminsBlockOutlastsTheDaemonUntilUnblock(t *testing.T) {
 
 		unblocked, err := Unblock(t.Context(), w.slurm, w.Config, "a3")
 		require.NoError(t, err)
-		assert.ElementsMatch(t, nodes, unblocked)
+		assert.Equal(t, blocked, unblocked)
 		w.settle()
 		assert.Contains(t, w.owned(), "group alpha-a3-job-2 in us-central1 of size 1")
-	})
-}
 
-func TestBlockLeavesTextsOfOtherProgramsAlone(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		foreign := "rack 7"
-		require.NoError(t, w.slurm.UpdateNodes(t.Context(), []string{"alpha-a3-0"}, slurm.NodeChange{Extra: &foreign}))
-		nodes, err := Block(t.Context(), w.slurm, w.Config, "a3", memo.Block{At: time.Now()})
-		require.NoError(t, err)
-		assert.NotContains(t, nodes, "alpha-a3-0")
-
-		require.NoError(t, w.slurm.UpdateNodes(t.Context(), nodes, slurm.NodeChange{Extra: &foreign}))
+		require.NoError(t, w.slurm.UpdateNodes(t.Context(), blocked, slurm.NodeChange{Extra: &foreign}))
 		_, err = Block(t.Context(), w.slurm, w.Config, "a3", memo.Block{At: time.Now()})
 		assert.EqualError(t, err, "the Extra of every node has another program's text; clear one (scontrol update nodename=alpha-a3-0 extra=)")
 	})
@@ -310,27 +186,6 @@ func TestOwnGroupOfAnotherProcessIsNotCalledAStrangers(t *testing.T) {
 	})
 }
 
-func TestOwnPolicyIsNotCalledAStrangers(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		placing(t, w)
-		w.soldOut()
-		w.fault(fakegce.Fault{Method: "resourcePolicies.list", Lag: 40 * time.Second})
-		w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Times: 6, Status: http.StatusServiceUnavailable})
-		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		for begun := time.Now(); len(w.cloud.State().Groups) == 0 && time.Since(begun) < time.Hour; {
-			assert.NotContains(t, strings.Join(w.mustPass().Plan.Problems.Texts(), "\n"), "already exists")
-			time.Sleep(time.Second)
-		}
-		assert.NotContains(t, w.slurm.comment[1], "already exists")
-		assert.Equal(t, 1, w.cloud.Counts()["resourcePolicies.insert"])
-
-		w.cancelled(1)
-		time.Sleep(3 * time.Minute)
-		w.settle()
-		assert.Empty(t, w.cloud.State().Policies)
-	})
-}
-
 func TestPlacementOutlivesItsGroup(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		placing(t, w)
@@ -343,18 +198,12 @@ func TestPlacementOutlivesItsGroup(t *testing.T) {
 }
 
 func TestRejectedPlacementReturnsNodesAndLeavesNothing(t *testing.T) {
-	const words = "Required 'compute.resourcePolicies.create' permission for 'projects/demo'"
-	faults := map[string]fakegce.Fault{
-		"at once":          {Status: http.StatusForbidden, Message: words},
-		"in its operation": {OperationError: &fakegce.Problem{Code: "PERMISSION_DENIED", Message: words}},
-	}
-	eachInWorld(t, faults, func(t *testing.T, w *world, fault fakegce.Fault) {
+	inWorld(t, func(t *testing.T, w *world) {
 		placing(t, w)
-		fault.Method = "resourcePolicies.insert"
-		w.fault(fault)
+		w.refuses("resourcePolicies.insert", "PERMISSION_DENIED", "Required 'compute.resourcePolicies.create' permission")
 		w.served(1, "train", "alpha-a3-[0-1]")
 		assert.Empty(t, w.owned(), "no group without its placement")
 		assert.Equal(t, []uint32{1}, w.slurm.held)
-		assert.Contains(t, w.slurm.comment[1], words)
+		assert.Contains(t, w.slurm.comment[1], "Required 'compute.resourcePolicies.create' permission")
 	})
 }

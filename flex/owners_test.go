@@ -9,41 +9,34 @@ import (
 	"slurmflex/slurm"
 )
 
+// limits is what limits the wait of job 1, first and then.
+type limits struct {
+	before, after slurm.JobRecord
+	ends          bool
+}
+
 // The user guide lets owners change these limits while their jobs wait.
-func TestChangedCommentChangesTheWaitLimit(t *testing.T) {
-	eachInWorld(t, map[string]struct {
-		before, after string
-		ends          bool
-	}{
-		"longer":  {"slurmflex:wait=2h,cancel", "slurmflex:wait=1d,cancel", false},
-		"removed": {"slurmflex:wait=2h,cancel", "", false},
-		"added":   {"", "slurmflex:wait=2h,cancel", true},
-	}, func(t *testing.T, w *world, test struct {
-		before, after string
-		ends          bool
-	},
-	) {
+func TestChangedLimitOfAWaitCounts(t *testing.T) {
+	wait := slurm.JobRecord{Batch: true, Requeue: true, Comment: "slurmflex:wait=2h,cancel"}
+	longer, none := wait, wait
+	longer.Comment, none.Comment = "slurmflex:wait=1d,cancel", ""
+	deadline := func(day int) slurm.JobRecord { // of a salloc
+		return slurm.JobRecord{Deadline: time.Date(2000, 1, day, 2, 0, 0, 0, time.UTC)}
+	}
+	eachInWorld(t, map[string]limits{
+		"longer":           {wait, longer, false},
+		"removed":          {wait, none, false},
+		"added":            {none, wait, true},
+		"a later deadline": {deadline(1), deadline(2), false},
+	}, func(t *testing.T, w *world, test limits) {
 		w.soldOut()
-		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: true, Comment: test.before}}
+		w.slurm.records = map[uint32]slurm.JobRecord{1: test.before}
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].Start = time.Now()
 		w.passes(20, time.Minute)
-		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: true, Comment: test.after}} // scontrol update jobid=1 comment=…
+		w.slurm.records[1] = test.after // scontrol update jobid=1 comment=… deadline=…
 		w.passes(130, time.Minute)
 		_, waits := w.slurm.queue()[1]
 		assert.Equal(t, test.ends, !waits, "2.5 hours after the allocation: %v, %s", w.slurm.queue(), w.slurm.comment[1])
-	})
-}
-
-func TestMovedDeadlineCounts(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.soldOut()
-		w.slurm.records = map[uint32]slurm.JobRecord{1: {Deadline: time.Now().Add(2 * time.Hour)}}
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.slurm.jobs[1].Start = time.Now()
-		w.passes(20, time.Minute)
-		w.slurm.records = map[uint32]slurm.JobRecord{1: {Deadline: time.Now().Add(24 * time.Hour)}} // scontrol update jobid=1 deadline=…
-		w.passes(130, time.Minute)
-		assert.Contains(t, w.slurm.queue(), uint32(1), "the salloc was cancelled: %s", w.slurm.comment[1])
 	})
 }

@@ -174,6 +174,12 @@ func (w *world) fault(f fakegce.Fault) {
 	require.NoError(w.t, w.cloud.AddFault(f))
 }
 
+// widen gives nodeset a3 that many nodes.
+func (w *world) widen(nodes int) {
+	w.slurm.cfg.NodeSets[0].DynamicMax = nodes
+	w.slurm.nodes = newController(w.slurm.cfg).nodes
+}
+
 // soldOut leaves no capacity for further machines.
 func (w *world) soldOut() { w.cloud.SetCapacity("", "", 0) }
 

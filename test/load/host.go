@@ -67,7 +67,7 @@ func (b *bench) newHost(s setting) *host {
 	h := &host{bench: b, dir: must.Get(os.MkdirTemp(b.dir, "host-")), page: freeAddress()}
 	places := site.Places(cmp.Or(s.regions, 1))
 	o := fakeslurm.Options{
-		ResumeTimeout: 18 * time.Hour, SuspendTimeout: 5 * time.Second,
+		ResumeTimeout: 18 * time.Hour, SuspendTimeout: 5 * time.Second, SlurmdTimeout: 10 * time.Second,
 		Resume:  func(nodes []string, _ []uint32) { h.hook("resume", nodes) },
 		Suspend: func(nodes []string) { h.hook("suspend", nodes) },
 	}
@@ -181,7 +181,7 @@ func jobOf(partition string, nodes int, run time.Duration) fakeslurm.JobSpec {
 // of slurmctld's main loop, one second.
 const (
 	pollPace = 25 * time.Millisecond
-	stepPace = 500 * time.Millisecond
+	loopPace = 500 * time.Millisecond
 )
 
 // await lets time pass until a condition holds, for a few minutes at most.
@@ -189,7 +189,7 @@ func (h *host) await(ctx context.Context, what string, holds func() bool) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	for stepped := (time.Time{}); !holds(); {
-		if time.Since(stepped) > stepPace {
+		if time.Since(stepped) > loopPace {
 			h.slurm.Step()
 			stepped = time.Now()
 		}

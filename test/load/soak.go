@@ -24,9 +24,10 @@ import (
 // and calls fail. In the evening all jobs are cancelled, and the day ends when nothing is left.
 const (
 	soakNodes  = 100
-	jobsADay   = 120
+	stepsADay  = 120
+	jobEvery   = 4 // steps
 	widest     = 4 // nodes
-	jobPace    = 200 * time.Millisecond
+	stepPace   = 200 * time.Millisecond
 	longestDay = 90 * time.Second
 )
 
@@ -68,11 +69,13 @@ func soak(ctx context.Context, build string, lasts time.Duration, out io.Writer)
 // live runs through a day. It returns when nothing is left and the daemon has no more callers.
 func (h *host) live(ctx context.Context, r *rand.Rand) {
 	var jobs []uint32
-	for range jobsADay {
-		jobs = append(jobs, must.Get(h.slurm.Submit(jobOf("train", 1+r.IntN(widest), time.Duration(r.IntN(10))*time.Second))))
+	for step := range stepsADay {
+		if step%jobEvery == 0 {
+			jobs = append(jobs, must.Get(h.slurm.Submit(jobOf("train", 1+r.IntN(widest), time.Duration(r.IntN(10))*time.Second))))
+		}
 		h.disturb(r, jobs)
 		h.visit(r)
-		h.pause(ctx, jobPace)
+		h.pause(ctx, stepPace)
 	}
 	h.cloud.ClearFaults()
 	h.cloud.SetCapacity(site.Zone, site.Machine, -1)

@@ -90,19 +90,6 @@ func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
 	awaitDone(t, l, second)
 }
 
-// A job needs more than machines, but no limit shows it: a reservation that starts soon holds its
-// license.
-func TestMachinesOfAJobWithoutALicenseAreDeleted(t *testing.T) {
-	l := withDaemon(t)
-	run(t, l, "scontrol", "create", "reservation", "reservationname=licenses", "starttime=now+8minutes", "duration=60", "users=root", "licenses=lic:1", "flags=any_nodes")
-	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
-	// If Slurm checks the license before the nodes, it shows the reason immediately.
-	awaitWhy(t, l, id, "cause it did not start within 00:00:40 after its machines had registered .Slurm reason: .*machines are requested again from|no license is free")
-	await(t, 2*time.Minute, "its machines to go", func() bool { return len(state(t, l).Instances) == 0 })
-	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
-	cancelForGood(t, l, id)
-}
-
 // An account may use two nodes at once.
 func TestAccountLimitDelaysMachines(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Accounting: true, Limits: true})

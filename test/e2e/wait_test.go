@@ -54,16 +54,6 @@ func TestJobCommentShortensItsWait(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-func TestJobWithAPermanentErrorIsHeldAndShowsWhy(t *testing.T) {
-	l := withDaemon(t)
-	shut(t, l)
-	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	fail(t, l, "alpha-a3-job-"+id, "a1", "CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")
-	awaitJob(t, l, 2*time.Minute, id, "Reason", "JobHeldAdmin")
-	assert.Contains(t, jobField(t, l, id, "AdminComment"), "vmExternalIpAccess")
-	cancelForGood(t, l, id)
-}
-
 func TestBulkInsertCreatesInstancesWithoutAGroup(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")

@@ -35,13 +35,6 @@ func TestBillListsEveryModuleWithItsLicense(t *testing.T) {
 	assert.Equal(t, notices, read(t, again, "third-party-notices"))
 }
 
-func TestInvalidInputIsAnError(t *testing.T) {
-	require.EqualError(t, run([]string{t.TempDir()}), "usage: bom FOLDER VERSION PROGRAM [PROGRAM]")
-	require.ErrorContains(t, run([]string{t.TempDir(), "v1.2.0", "main.go"}), "main.go")
-	_, err := notices([]part{{"example.invalid/none", "v1.0.0"}})
-	require.ErrorContains(t, err, "go mod download example.invalid/none@v1.0.0")
-}
-
 func read(t *testing.T, dir, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))

@@ -89,7 +89,7 @@ alerts-test: ## check the alert rules with promtool; installs it if it is missin
 	scripts/setup-prometheus
 	scripts/alerts-test
 
-foreign-test: build ## walk through the fake Compute API with Google's Python client and other clients' requests; installs python3-googleapi if it is missing
+foreign-test: build ## walk through the fake Compute API with Google's Python client; installs python3-googleapi if it is missing
 	scripts/setup-python3-googleapi
 	scripts/foreign-test
 

@@ -127,6 +127,8 @@ func bulkLacks(spec *compute.BulkInsertInstanceResource) error {
 		return notImplemented("This fake has no instanceFlexibilityPolicy.")
 	case spec.NamePattern != "":
 		return notImplemented("This fake names instances by perInstanceProperties only.")
+	case spec.LocationPolicy != nil && len(spec.LocationPolicy.Zones) > 0:
+		return notImplemented("This fake takes the locations of a locationPolicy only.")
 	case shape != "" && shape != "ANY_SINGLE_ZONE":
 		return notImplemented("This fake creates all instances in one zone, and does not have targetShape " + shape + ".")
 	}
@@ -179,13 +181,6 @@ func (s *Server) bulkZones(c *call, p *compute.LocationPolicy) ([]string, error)
 	zones := s.zonesOf(c.at.region)
 	if p == nil {
 		return zones, nil
-	}
-	if len(p.Zones) > 0 {
-		var links []string
-		for _, z := range p.Zones {
-			links = append(links, z.Zone)
-		}
-		return s.policyZones("locationPolicy", c.at.region, links)
 	}
 	for ref, location := range p.Locations {
 		if !slices.Contains(s.zonesOf(c.at.region), lastPart(ref)) {

@@ -5,22 +5,20 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 )
 
 // call is one call of an API method.
 type call struct {
-	route   *route
-	version string // v1 or beta
-	path    string // as in v1, with the project's ID
-	vars    map[string]string
-	query   url.Values
-	body    []byte
-	at      location  // named by the path
-	fields  selection // fields of the answer to keep; nil keeps all
-	fault   Fault     // the fault that strikes the call, if any
+	route  *route
+	path   string // with the project's ID
+	vars   map[string]string
+	query  url.Values
+	body   []byte
+	at     location  // named by the path
+	fields selection // fields of the answer to keep; nil keeps all
+	fault  Fault     // the fault that strikes the call, if any
 }
 
 func (c *call) name() string { return c.vars["name"] }
@@ -32,11 +30,7 @@ func (s *Server) newCall(r *http.Request, body []byte) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, rest, _ := strings.Cut(strings.TrimPrefix(path, "/compute/"), "/")
-	c := &call{
-		route: rt, version: version, path: s.plainPath("/compute/v1/" + rest), vars: vars, body: body,
-		at: location{vars["region"], vars["zone"]},
-	}
+	c := &call{route: rt, path: s.plainPath(path), vars: vars, body: body, at: location{vars["region"], vars["zone"]}}
 	if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
 		return nil, badRequest("Invalid query string.")
 	}
@@ -52,7 +46,7 @@ func (s *Server) check(c *call) error {
 		return invalid("Invalid value for field 'region': '%s'. Unknown region.", r)
 	}
 	for name, values := range c.query {
-		if !slices.Contains(c.route.query, name) && !everywhere(name, values) && !takesPartial(c, name) {
+		if !slices.Contains(c.route.query, name) && !everywhere(name, values) {
 			return badRequest("Invalid JSON payload received. Unknown name \"%s\": Cannot bind query parameter. Field '%s' could not be found in request message.", name, name)
 		}
 		if len(values) > 1 {

@@ -1,12 +1,13 @@
 package fakegce
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // controlPrefix is the path prefix of the control surface.
@@ -43,11 +44,6 @@ func (s *Server) command(line string, body []byte) (any, error) {
 		return s.State(), nil
 	case "GET calls":
 		return s.Calls(), nil
-	case "GET counts":
-		return s.Counts(), nil
-	case "DELETE calls":
-		s.ResetCalls()
-		return done{true}, nil
 	case "DELETE faults":
 		s.ClearFaults()
 		return done{true}, nil
@@ -80,11 +76,11 @@ func (s *Server) command(line string, body []byte) (any, error) {
 		case "preempt":
 			return done{true}, s.PreemptVM(name)
 		case "lease":
-			return order(body, func(l lease) error { return s.orderLease(name, l) })
+			return order(body, func(t times) error { return s.EndLease(name, t.Left.Duration) })
 		case "maintenance":
-			return order(body, func(m maintenance) error { return s.orderMaintenance(name, m) })
+			return order(body, func(t times) error { return s.AnnounceMaintenance(name, t.In.Duration, t.Lasts.Duration) })
 		case "host-error":
-			return order(body, func(e hostError) error { return s.FailHost(name, e.Repair.Duration) })
+			return order(body, func(t times) error { return s.FailHost(name, t.Repair.Duration) })
 		}
 	}
 	return nil, fmt.Errorf("unknown command %q; see slurmflex-fakegce --help", line)
@@ -94,39 +90,29 @@ type capacity struct {
 	Zone        string `json:"zone"`
 	MachineType string `json:"machineType"`
 	Model       string `json:"model"`
-	Count       *int   `json:"count"`
+	Count       int    `json:"count"`
 }
 
 func (s *Server) orderCapacity(c capacity) error {
-	switch {
-	case c.Count == nil:
-		return errors.New(`set capacity: no "count"; -1 is no limit`)
-	case c.Model != "":
-		return s.SetModelCapacity(c.Zone, c.MachineType, c.Model, *c.Count)
+	if c.Model != "" {
+		return s.SetModelCapacity(c.Zone, c.MachineType, c.Model, c.Count)
 	}
-	s.SetCapacity(c.Zone, c.MachineType, *c.Count)
+	s.SetCapacity(c.Zone, c.MachineType, c.Count)
 	return nil
 }
 
 type zoneState struct {
 	Zone string `json:"zone"`
 	Up   *bool  `json:"up"`
-	Dead *bool  `json:"dead"`
+	Dead bool   `json:"dead"`
 }
 
 func (s *Server) orderZone(z zoneState) error {
 	if !slices.Contains(s.opts.Zones, z.Zone) {
 		return fmt.Errorf("set zone: unknown zone %q", z.Zone)
 	}
-	if z.Up == nil && z.Dead == nil {
-		return fmt.Errorf(`set zone %s: no "up" and no "dead"; "up": false is DOWN`, z.Zone)
-	}
-	if z.Up != nil {
-		s.SetZoneUp(z.Zone, *z.Up)
-	}
-	if z.Dead != nil {
-		s.SetZoneDead(z.Zone, *z.Dead)
-	}
+	s.SetZoneUp(z.Zone, z.Up == nil || *z.Up)
+	s.SetZoneDead(z.Zone, z.Dead)
 	return nil
 }
 
@@ -136,12 +122,6 @@ type withdrawal struct {
 }
 
 func (s *Server) orderWithdrawal(w withdrawal) error {
-	if !slices.Contains(s.opts.Zones, w.Zone) {
-		return fmt.Errorf("withdraw: unknown zone %q", w.Zone)
-	}
-	if _, known := s.machine[w.MachineType]; !known {
-		return fmt.Errorf("withdraw: unknown machine type %q", w.MachineType)
-	}
 	s.Withdraw(w.Zone, w.MachineType)
 	return nil
 }
@@ -150,28 +130,20 @@ type reservationSize struct {
 	Name        string `json:"name"`
 	Zone        string `json:"zone"`
 	MachineType string `json:"machineType"`
-	Count       *int   `json:"count"`
+	Count       int    `json:"count"`
 }
 
 func (s *Server) orderReservation(r reservationSize) error {
-	if r.Count == nil {
-		return errors.New(`set reservation: no "count"`)
-	}
-	return s.SetReservation(r.Name, r.Zone, r.MachineType, *r.Count)
+	return s.SetReservation(r.Name, r.Zone, r.MachineType, r.Count)
 }
 
 type quotaLimit struct {
-	Region string   `json:"region"`
-	Metric string   `json:"metric"`
-	Limit  *float64 `json:"limit"`
+	Region string  `json:"region"`
+	Metric string  `json:"metric"`
+	Limit  float64 `json:"limit"`
 }
 
-func (s *Server) orderQuota(q quotaLimit) error {
-	if q.Metric == "" || q.Limit == nil {
-		return errors.New(`set quota: "metric" and "limit" must be given, and a "region" unless the quota is that of global operations; limit -1 is none`)
-	}
-	return s.SetQuota(q.Region, q.Metric, *q.Limit)
-}
+func (s *Server) orderQuota(q quotaLimit) error { return s.SetQuota(q.Region, q.Metric, q.Limit) }
 
 type faultFields Fault
 
@@ -195,47 +167,34 @@ type failure struct {
 }
 
 func (s *Server) orderFailure(f failure) error {
-	if f.Code == "" {
-		return errors.New(`fail resize request: no "code", such as QUOTA_EXCEEDED`)
-	}
 	return s.FailRequest(f.Group, f.Request, f.Code, f.Message)
 }
 
-type advance struct {
-	Duration duration `json:"duration"`
+// times are the durations of the commands that take any.
+type times struct {
+	Duration duration `json:"duration"` // advance
+	Left     duration `json:"left"`     // lease
+	In       duration `json:"in"`       // maintenance
+	Lasts    duration `json:"lasts"`    // maintenance
+	Repair   duration `json:"repair"`   // host-error
 }
 
-func (s *Server) orderAdvance(a advance) error {
-	if a.Duration.Duration <= 0 {
-		return errors.New(`advance: "duration" must be positive, such as "1h"`)
-	}
-	s.Advance(a.Duration.Duration)
+func (s *Server) orderAdvance(t times) error {
+	s.Advance(t.Duration.Duration)
 	return nil
 }
 
-type lease struct {
-	Left duration `json:"left"`
+// duration is a time.Duration written in JSON as a string such as "1h30m".
+type duration struct{ time.Duration }
+
+func (d *duration) UnmarshalText(text []byte) (err error) {
+	d.Duration, err = time.ParseDuration(string(text))
+	return err
 }
 
-func (s *Server) orderLease(name string, l lease) error {
-	if l.Left.Duration <= 0 {
-		return fmt.Errorf(`end lease of instance %s: "left" must be positive, such as "90s"`, name)
-	}
-	return s.EndLease(name, l.Left.Duration)
-}
-
-type maintenance struct {
-	In    duration `json:"in"`
-	Lasts duration `json:"lasts"`
-}
-
-func (s *Server) orderMaintenance(name string, m maintenance) error {
-	if m.In.Duration <= 0 || m.Lasts.Duration <= 0 {
-		return fmt.Errorf(`announce maintenance of instance %s: "in" and "lasts" must be positive, such as "1h"`, name)
-	}
-	return s.AnnounceMaintenance(name, m.In.Duration, m.Lasts.Duration)
-}
-
-type hostError struct {
-	Repair duration `json:"repair"`
+// readObject reads one JSON object and refuses unknown fields.
+func readObject(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
 }

@@ -1,7 +1,10 @@
 package fakegce
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,56 +13,63 @@ import (
 )
 
 func TestLaggingListShowsEarlierStates(t *testing.T) {
-	w := newWorld(t, slow())
+	w := newWorld(t, Switches{})
 	w.SetCapacity("", "", 0)
-	w.givenGroup("m", "us-central1-a")
 	w.Advance(time.Minute)
 	require.NoError(t, w.AddFault(Fault{Method: "*ist", Lag: time.Minute}))
-	w.givenRequest("m", "r", "n0")
-	w.SetCapacity("", "", -1)
+	w.request("m", "r", "n0")
 	shows := func(path, want string) {
 		t.Helper()
 		_, body := w.ask(http.MethodGet, path, "")
 		assert.Contains(t, body, want)
 	}
 	shows(groupList, `"targetSize":0`)
-
-	w.Advance(61 * time.Second) // the second attempt found room a second ago
-	require.Equal(t, "PROVISIONING", w.members("m")["n0"].GetInstanceStatus())
+	w.Advance(2 * time.Second)
+	w.SetCapacity("", "", -1)
+	w.Advance(time.Minute + 10*time.Second)
+	assert.Equal(t, "1; r SUCCEEDED; n0 CREATING STAGING;", w.shows())
 	shows(groupList, `"targetSize":1`)
-	shows(groupList+"/m/resizeRequests", `"lastAttempt"`)
-	w.Advance(10 * time.Second)
-	g, _ := w.State().Group("m")
-	require.Equal(t, "SUCCEEDED", g.Requests[0].State)
-	shows(groupList+"/m/resizeRequests", `"state":"ACCEPTED"`)
-	shows(groupList+"/m/resizeRequests?filter=state=ACCEPTED", `"name":"r"`)
-
+	shows(requests, `"lastAttempt"`)
+	shows(requests+"?filter=state=ACCEPTED", `"name":"r"`)
 	w.Advance(time.Minute)
 	require.NoError(t, w.StopVM("n0"))
-	shows(groupList+"/m/resizeRequests", `"state":"SUCCEEDED"`)
-	shows("aggregated/instances", `"status":"STAGING"`)
+	shows(requests, `"state":"SUCCEEDED"`)
+	shows("zones/us-central1-a/instances", `"status":"STAGING"`)
 	w.ClearFaults()
-	shows("aggregated/instances", `"status":"TERMINATED"`)
+	shows("zones/us-central1-a/instances", `"status":"TERMINATED"`)
 }
 
-func TestDeadZoneFailsItsListsAndAggregatedLists(t *testing.T) {
-	const all, partial = "aggregated/instances", "aggregated/instances?returnPartialSuccess=true"
-	w := granted(t, Options{}, "n0")
+func TestDeadZoneFailsItsLists(t *testing.T) {
+	w := newWorld(t, Switches{})
 	w.SetZoneDead("us-central1-b", true)
 	for path, want := range map[string]int{
-		all: 503, partial: 200, "zones/us-central1-b/instances": 503, "zones/us-central1-a/instances": 200,
-		"zones/us-central1-b": 200, groupList: 200,
+		"zones/us-central1-b/instances": 503, "zones/us-central1-a/instances": 200, "zones/us-central1-b": 200, groupList: 200,
+		"aggregated/operations": 503,
 	} {
-		status, body := w.ask(http.MethodGet, path, "")
+		status, _ := w.ask(http.MethodGet, path, "")
 		assert.Equal(t, want, status, path)
-		if path == partial {
-			assert.Contains(t, body, `zones/us-central1-b"]`)
-			assert.NotContains(t, body, wholeList)
-		}
 	}
-	w.SetZoneDead("us-central1-b", false)
-	status, _ := w.ask(http.MethodGet, all, "")
-	assert.Equal(t, http.StatusOK, status)
 }
 
-const groupList = "regions/us-central1/instanceGroupManagers"
+func TestAnswersAreCompressedIfBothHeadersNameGzip(t *testing.T) {
+	w := newWorld(t, Switches{})
+	_, plain := w.ask("GET", groupList, "")
+	for _, c := range []struct {
+		accepts, agent string
+		packed         bool
+	}{
+		{"gzip", "slurmflex/v1.2.0 (gzip)", true},
+		{"gzip", "curl/8.5.0", false},
+		{"", "slurmflex/v1.2.0 (gzip)", false},
+	} {
+		_, body := w.ask("GET", groupList, "", "Accept-Encoding", c.accepts, "User-Agent", c.agent)
+		if c.packed {
+			unpacked, err := gzip.NewReader(strings.NewReader(body))
+			require.NoError(t, err)
+			text, err := io.ReadAll(unpacked)
+			require.NoError(t, err)
+			body = string(text)
+		}
+		assert.Equal(t, plain, body)
+	}
+}

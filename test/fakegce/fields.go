@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// selection holds what a call's fields parameter keeps of an object: field names ("*" matches
-// any) with what to keep of each; nil keeps everything.
+// selection holds what a call's fields parameter keeps of an object: field names with what to keep
+// of each; nil keeps everything.
 type selection map[string]selection
 
-// parseFields parses a selection such as items(name,status),nextPageToken or
-// items/*/instances/name. It checks the names against the answer's schema.
+// parseFields parses a selection such as items(name,status),nextPageToken or items/metadata/items. It
+// checks the names against the answer's schema.
 func (a *api) parseFields(text string, s *schema) (selection, error) {
-	p := &fieldsReader{rest: text}
-	sel, ok := p.list()
-	if !ok || p.rest != "" {
+	p, sel := &fieldsReader{text}, make(selection)
+	if !p.list(sel) || p.rest != "" {
 		return nil, invalidFields(text)
 	}
 	return sel, a.checkFields(sel, a.resolve(s))
@@ -35,9 +34,6 @@ func (a *api) checkFields(sel selection, s *schema) error {
 		s = a.resolve(s.Items)
 	}
 	for name, inner := range sel {
-		if name == "*" {
-			continue
-		}
 		var f *schema
 		if s != nil {
 			f = a.field(s, name)
@@ -53,29 +49,18 @@ func (a *api) checkFields(sel selection, s *schema) error {
 }
 
 // fieldsReader parses selections.
-type fieldsReader struct {
-	rest  string
-	depth int
-}
+type fieldsReader struct{ rest string }
 
-// maxDepth is the maximum nesting of parentheses.
-const maxDepth = 50
+var fieldName = regexp.MustCompile(`^[A-Za-z]+`)
 
-var fieldName = regexp.MustCompile(`^(?:\*|[A-Za-z0-9_-]+)`)
-
-func (p *fieldsReader) list() (selection, bool) {
-	p.depth++
-	defer func() { p.depth-- }()
-	sel := make(selection)
-	for ok := p.depth <= maxDepth; ok; {
+// list adds the fields of a list to sel.
+func (p *fieldsReader) list(sel selection) bool {
+	for ok := true; ok; p.rest, ok = strings.CutPrefix(p.rest, ",") {
 		if !p.item(sel) {
-			return nil, false
-		}
-		if p.rest, ok = strings.CutPrefix(p.rest, ","); !ok {
-			return sel, true
+			return false
 		}
 	}
-	return nil, false
+	return true
 }
 
 // item adds one field and its own selection to sel.
@@ -84,62 +69,24 @@ func (p *fieldsReader) item(sel selection) bool {
 	if p.rest = p.rest[len(name):]; name == "" {
 		return false
 	}
-	before, twice := sel[name]
+	inner := sel[name]
+	if inner == nil {
+		inner = make(selection)
+	}
+	rest, inPath := strings.CutPrefix(p.rest, "/")
+	within, inBrackets := strings.CutPrefix(p.rest, "(")
 	switch {
-	case p.rest != "" && strings.ContainsAny(p.rest[:1], "/."):
-		p.rest = p.rest[1:]
-		inner := make(selection)
-		if twice && before != nil {
-			inner = before
-		}
-		if !twice || before != nil {
-			sel[name] = inner
-		}
+	case inPath:
+		sel[name], p.rest = inner, rest
 		return p.item(inner)
-	case strings.HasPrefix(p.rest, "("):
-		p.rest = p.rest[1:]
-		inner, ok := p.list()
-		if p.rest, ok = cutIf(p.rest, ")", ok); !ok {
-			return false
-		}
-		if !twice || before != nil {
-			sel[name] = merged(before, inner)
-		}
-	default:
-		sel[name] = nil
+	case inBrackets:
+		sel[name], p.rest = inner, within
+		ok := p.list(inner)
+		p.rest, inBrackets = strings.CutPrefix(p.rest, ")")
+		return ok && inBrackets
 	}
+	sel[name] = nil
 	return true
-}
-
-func cutIf(text, prefix string, ok bool) (string, bool) {
-	rest, found := strings.CutPrefix(text, prefix)
-	return rest, ok && found
-}
-
-func merged(a, b selection) selection {
-	for name, inner := range a {
-		if other, ok := b[name]; ok && (inner == nil || other == nil) {
-			b[name] = nil
-		} else {
-			b[name] = merged(inner, other)
-		}
-	}
-	return b
-}
-
-// of returns the selection of the named field. In a map, a name also selects every key that
-// starts with the name and a slash: items.zones selects zones/us-central1-a.
-func (sel selection) of(name []byte) (selection, bool) {
-	if inner, ok := sel[string(name)]; ok {
-		return inner, true
-	}
-	if kind, _, ok := bytes.Cut(name, []byte("/")); ok {
-		if inner, ok := sel[string(kind)]; ok {
-			return inner, true
-		}
-	}
-	inner, ok := sel["*"]
-	return inner, ok
 }
 
 // keep copies the selected parts of the JSON value at the start of src to dst. The value must
@@ -167,7 +114,7 @@ func (sel selection) keep(dst *bytes.Buffer, src []byte) []byte {
 	for src = src[1:]; src[0] != '}'; src = bytes.TrimPrefix(src, []byte(",")) {
 		n := valueLength(src)
 		name, value := src[:n], src[n+1:]
-		inner, ok := sel.of(name[1 : n-1])
+		inner, ok := sel[string(name[1:n-1])]
 		if !ok {
 			src = value[valueLength(value):]
 			continue

@@ -94,7 +94,7 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	if !c.has("targetSize") {
 		return nil, required("resource.targetSize")
 	}
-	if err := cmp.Or(checkBaseName(spec.BaseInstanceName), checkDescription(spec.Description)); err != nil {
+	if err := checkBaseName(spec.BaseInstanceName); err != nil {
 		return nil, err
 	}
 	if _, ok := s.groups.get(s.path(c.at, "instanceGroupManagers", spec.Name)); ok {
@@ -217,34 +217,20 @@ func (s *Server) groupZones(c *call, spec *compute.InstanceGroupManager) ([]stri
 	if p.TargetShape == "" {
 		p.TargetShape = "EVEN"
 	}
-	var links []string
-	for _, z := range p.Zones {
-		links = append(links, z.Zone)
+	var zones []string
+	for i, z := range p.Zones {
+		name := strings.TrimPrefix(s.canonical(z.Zone), "projects/"+s.opts.Project+"/zones/")
+		if !slices.Contains(s.zonesOf(c.at.region), name) || slices.Contains(zones, name) {
+			return nil, invalid("Invalid value for field 'resource.distributionPolicy.zones[%d].zone': '%s'. It is not a zone of region '%s', or named twice.", i, z.Zone, c.at.region)
+		}
+		zones = append(zones, name)
 	}
-	zones, err := s.policyZones("distributionPolicy", c.at.region, links)
-	if err != nil {
-		return nil, err
+	if len(zones) == 0 {
+		zones = s.zonesOf(c.at.region)
 	}
 	p.Zones = nil
 	for _, z := range zones {
 		p.Zones = append(p.Zones, &compute.DistributionPolicyZoneConfiguration{Zone: s.placeLink(location{zone: z})})
-	}
-	return zones, nil
-}
-
-// policyZones returns the zone names that a policy links to, or all zones of the region if it
-// has no links.
-func (s *Server) policyZones(policy, region string, links []string) ([]string, error) {
-	if len(links) == 0 {
-		return s.zonesOf(region), nil
-	}
-	var zones []string
-	for i, link := range links {
-		name := strings.TrimPrefix(s.canonical(link), "projects/"+s.opts.Project+"/zones/")
-		if !slices.Contains(s.zonesOf(region), name) || slices.Contains(zones, name) {
-			return nil, invalid("Invalid value for field 'resource.%s.zones[%d].zone': '%s'. It is not a zone of region '%s', or named twice.", policy, i, link, region)
-		}
-		zones = append(zones, name)
 	}
 	return zones, nil
 }
@@ -259,9 +245,6 @@ func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *t
 		}
 		if policy.at.region != c.at.region {
 			return invalid("Invalid value for field 'resource.resourcePolicies.workloadPolicy': '%s'. It is of another region.", p.WorkloadPolicy)
-		}
-		if policy.api.WorkloadPolicy == nil {
-			return invalid("Invalid value for field 'resource.resourcePolicies.workloadPolicy': '%s'. It is not a workload policy.", p.WorkloadPolicy)
 		}
 	}
 	if spec.TargetSize < 0 {

@@ -25,7 +25,6 @@ const maxWait = 2 * time.Minute
 // reply is the answer to a request. With dropped set, the connection is cut without an answer.
 type reply struct {
 	status   int
-	kind     string // Content-Type; "" means JSON
 	encoding string // Content-Encoding, if any
 	body     []byte
 	dropped  bool
@@ -74,7 +73,7 @@ func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 // header returns the headers of every answer. The Date follows the server's clock.
 func (s *Server) header(answer reply) http.Header {
 	header := http.Header{
-		"Content-Type": {cmp.Or(answer.kind, "application/json; charset=UTF-8")},
+		"Content-Type": {"application/json; charset=UTF-8"},
 		"Date":         {s.clock.Now().UTC().Format(http.TimeFormat)},
 	}
 	if answer.encoding != "" {
@@ -118,15 +117,12 @@ func (s *Server) respond(r *http.Request) reply {
 		return s.control(r, body)
 	case r.URL.Path == tokenPath:
 		return s.giveToken(r, body)
-	case r.URL.Path == "/batch" || strings.HasPrefix(r.URL.Path, "/batch/compute/"):
-		return s.batch(r, body)
 	}
 	return s.call(r, body)
 }
 
 // call answers one API call.
 func (s *Server) call(r *http.Request, body []byte) reply {
-	r, body = overridden(r, body)
 	c, err := s.newCall(r, body)
 	entry := s.record(r, c, body)
 	answer := refuse(err)
@@ -141,35 +137,12 @@ func (s *Server) call(r *http.Request, body []byte) reply {
 	return answer
 }
 
-// overridden returns the request meant by a POST with X-HTTP-Method-Override. If that is a
-// GET, its query is in the body, because it is too long for a URL.
-func overridden(r *http.Request, body []byte) (*http.Request, []byte) {
-	verb := r.Header.Get("X-HTTP-Method-Override")
-	if r.Method != http.MethodPost || verb == "" {
-		return r, body
-	}
-	r = r.Clone(r.Context())
-	r.Method = strings.ToUpper(verb)
-	if r.Method == http.MethodGet && len(body) > 0 {
-		r.URL.RawQuery = strings.TrimPrefix(r.URL.RawQuery+"&"+string(body), "&")
-		body = nil
-	}
-	return r, body
-}
-
-// trim reduces an answer to the call's fields selection, and rewrites links for the call's API
-// version.
+// trim reduces an answer to the call's fields selection.
 func (c *call) trim(answer reply) reply {
-	if answer.status != http.StatusOK {
-		return answer
-	}
-	if c.fields != nil {
+	if answer.status == http.StatusOK && c.fields != nil {
 		var left bytes.Buffer
 		c.fields.keep(&left, answer.body)
 		answer.body = left.Bytes()
-	}
-	if c.version != "v1" {
-		answer.body = bytes.ReplaceAll(answer.body, []byte("/compute/v1/"), []byte("/compute/"+c.version+"/"))
 	}
 	return answer
 }

@@ -10,15 +10,7 @@ import (
 )
 
 func (s *Server) listInstances(c *call) (any, error) {
-	return s.list(c, "compute#instanceList", s.seenInstances(c, in(c.at)), compute.Instance{})
-}
-
-func (s *Server) aggregatedInstances(c *call) (any, error) {
-	return s.aggregate(c, "instances", s.seenInstances(c, anywhere), compute.Instance{})
-}
-
-func (s *Server) seenInstances(c *call, here func(location) bool) []resource {
-	return append(s.instances.seen(s.now, c.fault.Lag, here), s.waiting(c.fault.Lag, here)...)
+	return s.list(c, "compute#instanceList", append(s.instances.seen(s.now, c.fault.Lag, in(c.at)), s.waiting(c.fault.Lag, c.at)...), compute.Instance{})
 }
 
 // deleteInstance deletes a VM without informing the group that manages it. The operation ends

@@ -67,7 +67,7 @@ func gpuMetrics() map[string]string {
 func (s *Server) gpuQuota(region, standard, model string) string {
 	metric := preemptible + standard
 	none := s.limit(quota{region, metric}) == 0 && s.limit(quota{region, standard}) != 0
-	if none || model == "STANDARD" || model == "RESERVATION_BOUND" {
+	if none || model == "STANDARD" {
 		return standard
 	}
 	return metric
@@ -111,19 +111,14 @@ func (s *Server) gpus(props *compute.InstanceProperties) map[string]float64 {
 	return gpus
 }
 
-// machineType is a machine type in a zone.
-type machineType struct {
-	meta
-	api *compute.MachineType
-}
-
-func (m *machineType) body() any { return m.api }
-
-func (s *Server) machineType(zone string, m machine) *machineType {
-	at := location{zone: zone}
-	about := meta{path: s.path(at, "machineTypes", m.name), name: m.name, at: at}
+func (s *Server) getMachineType(c *call) (any, error) {
+	path := s.path(c.at, "machineTypes", c.name())
+	m, ok := s.machine[c.name()]
+	if !ok || s.withdrawn[spot{c.at.zone, m.name}] {
+		return nil, notFound(path)
+	}
 	api := &compute.MachineType{
-		Kind: "compute#machineType", Name: m.name, Zone: zone, SelfLink: about.link(),
+		Kind: "compute#machineType", Name: m.name, Zone: c.at.zone, SelfLink: apiRoot + path,
 		Id:        3000 + uint64(slices.Index(slices.Sorted(maps.Keys(s.machine)), m.name)),
 		GuestCpus: m.cpus, MemoryMb: m.memory, Architecture: "X86_64",
 		MaximumPersistentDisks: 128, MaximumPersistentDisksSizeGb: 263168,
@@ -132,25 +127,5 @@ func (s *Server) machineType(zone string, m machine) *machineType {
 	if m.gpu != "" {
 		api.Accelerators = []*compute.MachineTypeAccelerators{{GuestAcceleratorType: m.gpu, GuestAcceleratorCount: m.gpus}}
 	}
-	return &machineType{about, api}
-}
-
-func (s *Server) getMachineType(c *call) (any, error) {
-	m, ok := s.machine[c.name()]
-	if !ok || s.withdrawn[spot{c.at.zone, c.name()}] {
-		return nil, notFound(s.path(c.at, "machineTypes", c.name()))
-	}
-	return s.machineType(c.at.zone, m).api, nil
-}
-
-func (s *Server) aggregatedMachineTypes(c *call) (any, error) {
-	var all []resource
-	for _, zone := range s.opts.Zones {
-		for _, m := range s.machine {
-			if !s.withdrawn[spot{zone, m.name}] {
-				all = append(all, s.machineType(zone, m))
-			}
-		}
-	}
-	return s.aggregate(c, "machineTypes", all, compute.MachineType{})
+	return api, nil
 }

@@ -67,8 +67,6 @@ func (s *Server) objection(r *request) *Problem {
 func (s *Server) durationObjection(r *request) *Problem {
 	zero := r.api.RequestedRunDuration != nil && seconds(r.api.RequestedRunDuration) == 0
 	switch d := s.runDuration(r); {
-	case d == 0 && !zero && reservationBound(r.group.template.api.Properties):
-		return nil // these VMs run until their reservation ends
 	case d == 0 && !zero:
 		return problem("INVALID_ARGUMENT", "Specified resize request has no requestedRunDuration, and its instance template no maxRunDuration.")
 	case zero || d < minDuration:
@@ -80,8 +78,7 @@ func (s *Server) durationObjection(r *request) *Problem {
 }
 
 func (s *Server) templateObjection(r *request) *Problem {
-	props := r.group.template.api.Properties
-	if wrong := modelFault(props); wrong != "" {
+	if wrong := flexFault(r.group.template.api.Properties); wrong != "" {
 		return problem("INVALID_ARGUMENT", "The instance template of a resize request must have %s.", wrong)
 	}
 	return nil
@@ -165,10 +162,6 @@ func (s *Server) groupObjection(r *request) *Problem {
 		{moves, "instance redistribution: set updatePolicy.instanceRedistributionType to NONE"},
 		{rolls, "rolling updates: set updatePolicy.type to OPPORTUNISTIC"},
 		{a.InstanceFlexibilityPolicy != nil, "an instance flexibility policy"},
-		{a.StandbyPolicy != nil, "a standby policy"},
-		{a.AllInstancesConfig != nil, "an all-instances configuration"},
-		{a.StatefulPolicy != nil, "a stateful policy"},
-		{len(a.AutoHealingPolicies) > 0, "autohealing"},
 	} {
 		if fault.is {
 			return problem("UNSUPPORTED_OPERATION", "Resize requests are not supported in a group with %s.", fault.text)

@@ -33,15 +33,6 @@ func (s *Server) unreached(c *call, at location) bool {
 	return s.dead[at.zone] || slices.ContainsFunc(c.fault.Unreachable, unreachable(at))
 }
 
-// takesPartial reports whether the parameter is returnPartialSuccess and the list accepts it.
-func takesPartial(c *call, name string) bool {
-	return name == partialSuccess && strings.HasSuffix(c.route.method, ".aggregatedList")
-}
-
-// partialSuccess is the parameter that makes a list name the places it cannot reach instead of
-// failing.
-const partialSuccess = "returnPartialSuccess"
-
 // backendError is the answer about a place that does not work.
 func backendError() error {
 	return &refusal{Status: http.StatusServiceUnavailable, Reason: "backendError", Message: "Backend Error"}

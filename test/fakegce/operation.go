@@ -160,10 +160,44 @@ func (s *Server) getOperation(c *call) (any, error) {
 	return op.api, nil
 }
 
-func (s *Server) listOperations(c *call) (any, error) {
-	return s.list(c, "compute#operationList", s.operations.seen(s.now, c.fault.Lag, in(c.at)), compute.Operation{})
+// aggregateReply is the answer of an aggregatedList method.
+type aggregateReply struct {
+	Kind          string                  `json:"kind"`
+	ID            string                  `json:"id"`
+	Items         map[string]operationsOf `json:"items"`
+	NextPageToken string                  `json:"nextPageToken,omitempty"`
+	SelfLink      string                  `json:"selfLink"`
 }
 
+// operationsOf holds the operations of a place.
+type operationsOf struct {
+	Operations []any `json:"operations"`
+}
+
+// aggregatedOperations lists every place that can have operations. A place that cannot be reached
+// fails the list.
 func (s *Server) aggregatedOperations(c *call) (any, error) {
-	return s.aggregate(c, "operations", s.operations.seen(s.now, c.fault.Lag, anywhere), compute.Operation{})
+	scopes := []location{{}}
+	for _, r := range s.regions() {
+		scopes = append(scopes, location{region: r})
+	}
+	for _, z := range s.opts.Zones {
+		scopes = append(scopes, location{zone: z})
+	}
+	if slices.ContainsFunc(scopes, func(at location) bool { return s.unreached(c, at) }) {
+		return nil, backendError()
+	}
+	p, err := s.page(c, s.operations.seen(s.now, c.fault.Lag, anywhere), compute.Operation{})
+	if err != nil {
+		return nil, err
+	}
+	id := strings.TrimPrefix(c.path, "/compute/v1/")
+	answer := aggregateReply{
+		Kind: "compute#operationAggregatedList", ID: id, SelfLink: apiRoot + id, NextPageToken: p.next, Items: make(map[string]operationsOf),
+	}
+	for _, r := range p.results {
+		scope := r.about().at.String()
+		answer.Items[scope] = operationsOf{append(answer.Items[scope].Operations, c.fault.bodyOf(r))}
+	}
+	return answer, nil
 }

@@ -46,39 +46,39 @@ func DefaultZones() []string {
 type Switches struct {
 	// TargetSizeAt is the moment when a resize request raises the group's targetSize: at once
 	// (""), on "ACCEPTED", or only on "SUCCEEDED".
-	TargetSizeAt string `json:"targetSizeAt,omitempty"`
+	TargetSizeAt string
 	// ExpiryKeepsTargetSize: the end of a lease does not change targetSize.
-	ExpiryKeepsTargetSize bool `json:"expiryKeepsTargetSize,omitempty"`
+	ExpiryKeepsTargetSize bool
 	// LostInstancesLeave: an instance deleted without its group's knowledge leaves the group,
 	// instead of remaining a member without a VM.
-	LostInstancesLeave bool `json:"lostInstancesLeave,omitempty"`
+	LostInstancesLeave bool
 	// QueuedDeletable: deleteInstances may name instances that a resize request still waits
 	// for. This cancels the request.
-	QueuedDeletable bool `json:"queuedDeletable,omitempty"`
+	QueuedDeletable bool
 	// CancelWhileCreating: a request can also be cancelled in CREATING.
-	CancelWhileCreating bool `json:"cancelWhileCreating,omitempty"`
+	CancelWhileCreating bool
 	// LateRefusals: a call that the state forbids (cancel or delete of a request in the wrong
 	// state, a duplicate request name) returns an operation that fails, instead of an error
 	// status.
-	LateRefusals bool `json:"lateRefusals,omitempty"`
+	LateRefusals bool
 	// RequestErrorStatus: failed operations on resize requests also carry httpErrorStatusCode.
-	RequestErrorStatus bool `json:"requestErrorStatus,omitempty"`
+	RequestErrorStatus bool
 	// ForgetRefused: a request that fails validation leaves no record.
-	ForgetRefused bool `json:"forgetRefused,omitempty"`
+	ForgetRefused bool
 	// PendingInstances: lists show the instances that a queued request waits for as PENDING.
 	// Compute's page "Instance life cycle" documents this for flex-start instances of groups,
 	// but does not mention resize requests.
-	PendingInstances bool `json:"pendingInstances,omitempty"`
+	PendingInstances bool
 	// NoStaging: instances change from PROVISIONING directly to RUNNING.
-	NoStaging bool `json:"noStaging,omitempty"`
+	NoStaging bool
 	// NoActionOnceCreated: an instance's currentAction is NONE as soon as its request has
 	// succeeded, instead of CREATING until the instance runs.
-	NoActionOnceCreated bool `json:"noActionOnceCreated,omitempty"`
+	NoActionOnceCreated bool
 	// TemplateDuration: the template's maxRunDuration overrides the request's.
-	TemplateDuration bool `json:"templateDuration,omitempty"`
+	TemplateDuration bool
 	// NameConflictFails: a name in use by another VM fails the request, instead of making it
 	// wait.
-	NameConflictFails bool `json:"nameConflictFails,omitempty"`
+	NameConflictFails bool
 }
 
 // Values of Switches.TargetSizeAt other than "".

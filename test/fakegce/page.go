@@ -15,24 +15,13 @@ const defaultPage = 500
 
 // listReply is the answer of a list method.
 type listReply struct {
-	Kind          string   `json:"kind"`
-	ID            string   `json:"id"`
-	Items         []any    `json:"items,omitempty"`
-	NextPageToken string   `json:"nextPageToken,omitempty"`
-	SelfLink      string   `json:"selfLink"`
-	Warning       any      `json:"warning,omitempty"`
-	Unreachables  []string `json:"unreachables,omitempty"`
-}
-
-// aggregateReply is the answer of an aggregatedList method.
-type aggregateReply struct {
-	Kind          string                    `json:"kind"`
-	ID            string                    `json:"id"`
-	Items         map[string]map[string]any `json:"items"`
-	NextPageToken string                    `json:"nextPageToken,omitempty"`
-	SelfLink      string                    `json:"selfLink"`
-	Warning       any                       `json:"warning,omitempty"`
-	Unreachables  []string                  `json:"unreachables,omitempty"`
+	Kind          string            `json:"kind"`
+	ID            string            `json:"id"`
+	Items         []any             `json:"items,omitempty"`
+	NextPageToken string            `json:"nextPageToken,omitempty"`
+	SelfLink      string            `json:"selfLink"`
+	Warning       map[string]string `json:"warning,omitempty"`
+	Unreachables  []string          `json:"unreachables,omitempty"`
 }
 
 // page is one page of results; next is empty on the last page.
@@ -62,62 +51,18 @@ func (s *Server) list(c *call, kind string, all []resource, example any) (any, e
 	}
 	id := strings.TrimPrefix(c.path, "/compute/v1/")
 	answer := listReply{Kind: kind, ID: id, Items: p.bodies(c.fault), NextPageToken: p.next, SelfLink: apiRoot + id}
-	if code := c.fault.Warning; code != "" {
-		answer.Warning = warning(code, wholeList, c.at.String())
-	}
+	code, message := c.fault.Warning, "The list may not be complete."
 	if lost {
-		answer.Warning = notReached(c.at.String())
+		code, message = "UNREACHABLE", "The scope '"+c.at.String()+"' is unreachable."
 		if kind == regionalRequests { // the only one of these lists with that field
 			answer.Unreachables = []string{s.placeLink(c.at)}
 		}
 	}
-	return answer, nil
-}
-
-// aggregate answers an aggregatedList method. It lists every place that can hold such
-// resources, with its results or a warning that it has none. A place that cannot be reached
-// fails the list, unless the call asks for partial success.
-func (s *Server) aggregate(c *call, collection string, all []resource, example any) (any, error) {
-	scopes := s.scopes(collection)
-	lost := slices.ContainsFunc(scopes, func(at location) bool { return s.unreached(c, at) })
-	if lost && c.query.Get(partialSuccess) != "true" {
-		return nil, backendError()
-	}
-	p, err := s.page(c, slices.DeleteFunc(all, func(r resource) bool { return s.unreached(c, r.about().at) }), example)
-	if err != nil {
-		return nil, err
-	}
-	id := strings.TrimPrefix(c.path, "/compute/v1/")
-	answer := aggregateReply{
-		Kind: "compute#" + strings.TrimSuffix(collection, "s") + "AggregatedList", ID: id, SelfLink: apiRoot + id,
-		NextPageToken: p.next, Items: make(map[string]map[string]any),
-	}
-	if code := c.fault.Warning; code != "" {
-		answer.Warning = warning(code, wholeList, c.path)
-	}
-	found := make(map[location][]any)
-	for _, r := range p.results {
-		found[r.about().at] = append(found[r.about().at], c.fault.bodyOf(r))
-	}
-	for _, at := range scopes {
-		scope := at.String()
-		switch {
-		case s.unreached(c, at):
-			answer.Items[scope] = map[string]any{"warning": notReached(scope)}
-			answer.Unreachables = append(answer.Unreachables, s.placeLink(at))
-		case found[at] != nil:
-			answer.Items[scope] = map[string]any{collection: found[at]}
-		default:
-			answer.Items[scope] = map[string]any{
-				"warning": warning("NO_RESULTS_ON_PAGE", "There are no results for scope '"+scope+"' on this page.", scope),
-			}
-		}
+	if code != "" {
+		answer.Warning = map[string]string{"code": code, "message": message}
 	}
 	return answer, nil
 }
-
-// wholeList is the message of a warning about a whole list.
-const wholeList = "The list may not be complete."
 
 // unreachable returns a function that reports whether the region or zone of a given name
 // contains at.
@@ -125,33 +70,6 @@ func unreachable(at location) func(string) bool {
 	return func(name string) bool {
 		return name != "" && (name == at.zone || name == at.region || at.zone != "" && name == regionOf(at.zone))
 	}
-}
-
-func warning(code, message, scope string) map[string]any {
-	return map[string]any{
-		"code": code, "message": message,
-		"data": []map[string]string{{"key": "scope", "value": scope}},
-	}
-}
-
-func notReached(scope string) map[string]any {
-	return warning("UNREACHABLE", "The scope '"+scope+"' is unreachable.", scope)
-}
-
-// scopes returns the places of an aggregated list: all zones, and for operations also the
-// regions and the global scope.
-func (s *Server) scopes(collection string) []location {
-	var scopes []location
-	if collection == "operations" {
-		scopes = append(scopes, location{})
-		for _, r := range s.regions() {
-			scopes = append(scopes, location{region: r})
-		}
-	}
-	for _, z := range s.opts.Zones {
-		scopes = append(scopes, location{zone: z})
-	}
-	return scopes
 }
 
 // cursor is the content of a page token: the path of the last result returned, and the

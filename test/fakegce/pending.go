@@ -8,7 +8,7 @@ import (
 
 // waiting returns the instances that queued requests wait for, if the switches make Compute
 // list them. They use no capacity, and no call can change them.
-func (s *Server) waiting(lag time.Duration, here func(location) bool) []resource {
+func (s *Server) waiting(lag time.Duration, here location) []resource {
 	if !s.opts.Switches.PendingInstances {
 		return nil
 	}
@@ -20,7 +20,7 @@ func (s *Server) waiting(lag time.Duration, here func(location) bool) []resource
 			}
 			at := location{zone: g.zones[0]} // its zone is not yet known
 			for _, name := range r.names {
-				if m := g.members[name]; m != nil && m.vm == nil && here(at) {
+				if m := g.members[name]; m != nil && m.vm == nil && at == here {
 					list = append(list, s.pendingVM(m, r, at))
 				}
 			}

@@ -4,7 +4,7 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// policy is a resource policy: a placement or a workload policy.
+// policy is a workload policy.
 type policy struct {
 	meta
 	api *compute.ResourcePolicy
@@ -36,27 +36,21 @@ func (s *Server) insertPolicy(c *call) (any, error) {
 	return op.api, nil
 }
 
-// checkPolicy refuses a policy without a kind, or with a kind that the fake does not support.
+// checkPolicy refuses a policy that is not a workload policy.
 func checkPolicy(spec *compute.ResourcePolicy) error {
 	if err := checkName("resource.name", spec.Name); err != nil {
 		return err
 	}
-	if err := checkDescription(spec.Description); err != nil {
-		return err
-	}
-	place, work := spec.GroupPlacementPolicy, spec.WorkloadPolicy
 	switch {
-	case place == nil && work == nil:
-		return required("resource.groupPlacementPolicy")
-	case place != nil && work != nil:
-		return invalid("Invalid value for field 'resource.workloadPolicy'. A resource policy is of one kind.")
-	case work != nil && work.Type == "":
+	case spec.WorkloadPolicy == nil:
+		return notImplemented("This fake has workload policies only.")
+	case spec.WorkloadPolicy.Type == "":
 		return required("resource.workloadPolicy.type")
 	}
 	return nil
 }
 
-// deletePolicy deletes a policy that no group and no VM uses.
+// deletePolicy deletes a policy that no group uses.
 func (s *Server) deletePolicy(c *call) (any, error) {
 	p, err := s.policies.find(s.path(c.at, "resourcePolicies", c.name()))
 	if err != nil {
@@ -68,13 +62,6 @@ func (s *Server) deletePolicy(c *call) (any, error) {
 	for _, g := range s.groups.all() {
 		if r := g.api.ResourcePolicies; r != nil && s.canonical(r.WorkloadPolicy) == p.path {
 			return nil, inUse("resource_policy", p.path, g.path)
-		}
-	}
-	for _, v := range s.instances.all() {
-		for _, ref := range v.api.ResourcePolicies {
-			if s.canonical(ref) == p.path {
-				return nil, inUse("resource_policy", p.path, v.path)
-			}
 		}
 	}
 	p.ready, p.api.Status = false, "DELETING"

@@ -5,16 +5,13 @@ import (
 	"regexp"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/api/compute/v1"
 )
 
-// Limits of labels and descriptions. Source: Compute's page "Organize resources using labels".
-const (
-	maxDescription = 2048 // characters
-	maxLabels      = 64   // per resource
-)
+// maxLabels is the maximum number of a resource's labels. Source: Compute's page "Organize resources
+// using labels".
+const maxLabels = 64
 
 // Limits of a VM's run time. Source: Compute's page "Limit the run time of a VM".
 const (
@@ -39,13 +36,6 @@ func (s *Server) checkProperties(at string, p *compute.InstanceProperties) error
 		return invalid("Invalid value for field '%s.scheduling.maxRunDuration': '%ds %dns'. Must be between 30 seconds and 120 days.", at, d.Seconds, d.Nanos)
 	}
 	return cmp.Or(checkScheduling(at, p), checkLabels(at, p.Labels))
-}
-
-func checkDescription(text string) error {
-	if utf8.RuneCountInString(text) > maxDescription {
-		return invalid("Invalid value for field 'resource.description': '%.40s...'. Must be at most %d characters long.", text, maxDescription)
-	}
-	return nil
 }
 
 func checkLabels(at string, labels map[string]string) error {

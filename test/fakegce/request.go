@@ -106,17 +106,11 @@ func checkRequest(c *call, spec *compute.InstanceGroupManagerResizeRequest) erro
 	if err := checkName("resource.name", spec.Name); err != nil {
 		return err
 	}
-	if len(spec.Instances) > 0 && c.has("resizeBy") {
-		return invalid("Invalid value for field 'resource.resizeBy': '%d'. It cannot be given together with instances.", spec.ResizeBy)
-	}
-	if len(spec.Instances) == 0 && spec.ResizeBy <= 0 {
-		return required("resource.resizeBy")
+	if len(spec.Instances) == 0 || c.has("resizeBy") {
+		return notImplemented("This fake creates instances by their names only.")
 	}
 	if d := spec.RequestedRunDuration; d != nil && d.Nanos != 0 {
 		return invalid("Invalid value for field 'resource.requestedRunDuration.nanos': '%d'. Must be 0: a machine runs for whole seconds.", d.Nanos)
-	}
-	if err := checkDescription(spec.Description); err != nil {
-		return err
 	}
 	seen := make(map[string]bool)
 	for i, n := range spec.Instances {
@@ -144,11 +138,7 @@ func (s *Server) enqueue(c *call, g *group, spec *compute.InstanceGroupManagerRe
 	for _, n := range spec.Instances {
 		r.names = append(r.names, n.Name)
 	}
-	if len(r.names) == 0 {
-		r.names = s.inventNames(g, int(min(spec.ResizeBy, maxGroup+1)))
-	} else {
-		spec.ResizeBy = int64(len(r.names))
-	}
+	spec.ResizeBy = int64(len(r.names))
 	for _, name := range r.names {
 		g.members[name] = &member{
 			meta: s.newMeta(location{}, "managedInstances", name), group: g, request: r,
@@ -160,18 +150,6 @@ func (s *Server) enqueue(c *call, g *group, spec *compute.InstanceGroupManagerRe
 	}
 	g.requests.add(r)
 	return r
-}
-
-// inventNames generates names as a group does: base-xxxx.
-func (s *Server) inventNames(g *group, n int) []string {
-	var names []string
-	for len(names) < n {
-		s.lastID++
-		if name := fmt.Sprintf("%s-%04x", g.api.BaseInstanceName, s.lastID); g.members[name] == nil {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // accept moves a valid request into the queue for capacity.

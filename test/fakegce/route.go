@@ -36,9 +36,6 @@ func (r *route) match(path []string) (map[string]string, bool) {
 // with 501, because a 404 would look like a missing resource.
 func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	rest, ok := strings.CutPrefix(path, "/compute/v1/projects/")
-	if !ok {
-		rest, ok = strings.CutPrefix(path, "/compute/beta/projects/")
-	}
 	parts := strings.Split(rest, "/")
 	unknown := &refusal{
 		Status: http.StatusNotFound, Reason: "notFound",
@@ -103,7 +100,6 @@ func routes() []route {
 	add("regionInstanceGroupManagerResizeRequests.delete", del, request, (*Server).deleteRequest, once)
 	add("regionInstanceGroupManagerResizeRequests.cancel", post, request+"/cancel", (*Server).cancelRequest, once)
 
-	add("instances.aggregatedList", get, "aggregated/instances", (*Server).aggregatedInstances, list...)
 	add("instances.bulkInsert", post, "zones/{zone}/instances/bulkInsert", (*Server).bulkInsert, once)
 	add("instances.list", get, "zones/{zone}/instances", (*Server).listInstances, list...)
 	add("instances.delete", del, "zones/{zone}/instances/{name}", (*Server).deleteInstance, once, hasty)
@@ -126,13 +122,11 @@ func routes() []route {
 		{"regionOperations.", "regions/{region}/"}, {"zoneOperations.", "zones/{zone}/"}, {"globalOperations.", "global/"},
 	} {
 		path := scope.at + "operations"
-		add(scope.method+"list", get, path, (*Server).listOperations, list...)
 		add(scope.method+"get", get, path+"/{name}", (*Server).getOperation)
 		add(scope.method+"wait", post, path+"/{name}/wait", (*Server).getOperation)
 	}
 	add("globalOperations.aggregatedList", get, "aggregated/operations", (*Server).aggregatedOperations, list...)
 
-	add("machineTypes.aggregatedList", get, "aggregated/machineTypes", (*Server).aggregatedMachineTypes, list...)
 	add("machineTypes.get", get, "zones/{zone}/machineTypes/{name}", (*Server).getMachineType)
 	add("regions.get", get, "regions/{region}", (*Server).getRegion)
 	add("zones.get", get, "zones/{zone}", (*Server).getZone)

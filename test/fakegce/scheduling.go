@@ -7,7 +7,7 @@ import (
 )
 
 // models lists the provisioning models.
-const models = "FLEX_START RESERVATION_BOUND SPOT STANDARD"
+const models = "FLEX_START SPOT STANDARD"
 
 // schedulingOf returns the properties' scheduling, or an empty one if there is none.
 func schedulingOf(p *compute.InstanceProperties) *compute.Scheduling {
@@ -40,6 +40,8 @@ func checkScheduling(at string, p *compute.InstanceProperties) error {
 	ends := sched.MaxRunDuration != nil || sched.TerminationTime != ""
 	at += ".scheduling."
 	switch {
+	case model == "RESERVATION_BOUND":
+		return notImplemented("This fake has no instances of model RESERVATION_BOUND.")
 	case sched.Preemptible && sched.ProvisioningModel != "" && sched.ProvisioningModel != "SPOT":
 		return invalid("Invalid value for field '%sprovisioningModel': '%s'. For preemptible, only allowed provisioning_model value is SPOT.", at, sched.ProvisioningModel)
 	case model == "STANDARD" && sched.InstanceTerminationAction != "" && !ends:
@@ -74,8 +76,6 @@ func checkReservation(p *compute.InstanceProperties) error {
 	wanted := affinity != nil && affinity.ConsumeReservationType == "SPECIFIC_RESERVATION"
 	wrong := ""
 	switch {
-	case reservationBound(p):
-		wrong = reservationFault(p)
 	case wanted && modelOf(p) == "SPOT":
 		wrong = "another provisioning model than SPOT"
 	case wanted:
@@ -85,25 +85,4 @@ func checkReservation(p *compute.InstanceProperties) error {
 		return invalid("Invalid value for field 'resource.instanceProperties'. An instance that consumes a reservation must have %s.", wrong)
 	}
 	return nil
-}
-
-// reservationFault returns what the properties of a reservation-bound VM lack, or "".
-func reservationFault(props *compute.InstanceProperties) string {
-	if action := schedulingOf(props).InstanceTerminationAction; action != "DELETE" {
-		return "scheduling.instanceTerminationAction DELETE, not '" + action + "'"
-	}
-	return affinityFault(props)
-}
-
-// modelFault returns what the properties lack for their provisioning model, or "". It covers
-// only models that create all machines at once.
-func modelFault(props *compute.InstanceProperties) string {
-	if reservationBound(props) {
-		return reservationFault(props)
-	}
-	return flexFault(props)
-}
-
-func reservationBound(props *compute.InstanceProperties) bool {
-	return modelOf(props) == "RESERVATION_BOUND"
 }

@@ -3,8 +3,6 @@ package fakegce
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +47,7 @@ var discovery = sync.OnceValues(func() (*document, error) {
 	return d, json.Unmarshal(b, d)
 })
 
-// method returns the named method, such as instances.aggregatedList.
+// method returns the named method, such as instances.list.
 func (d *document) method(name string) *method {
 	resource, verb, _ := strings.Cut(name, ".")
 	return d.Resources[resource].Methods[verb]
@@ -77,20 +75,4 @@ func TestEveryRouteIsAMethodOfTheAPIWithItsParameters(t *testing.T) {
 			}
 		})
 	}
-}
-
-// ask sends one request without a client library, to a path of the project or to a URL.
-func (w *world) ask(verb, path, body string) (int, string) {
-	w.t.Helper()
-	if !strings.HasPrefix(path, "http") {
-		path = "http://fake/compute/v1/projects/demo/" + path
-	}
-	r, err := http.NewRequestWithContext(w.t.Context(), verb, path, strings.NewReader(body))
-	require.NoError(w.t, err)
-	resp, err := w.http.Do(r)
-	require.NoError(w.t, err)
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	require.NoError(w.t, err)
-	return resp.StatusCode, string(b)
 }

@@ -1,91 +1,50 @@
 package fakegce
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
-	"google.golang.org/protobuf/proto"
 )
 
-func switched(s Switches) Options {
-	o := slow()
-	o.Switches = s
-	return o
-}
-
-func TestTargetSizeMayRiseLater(t *testing.T) {
-	for at, want := range map[string][3]int32{"": {1, 1, 1}, AtAccepted: {0, 1, 1}, AtSucceeded: {0, 0, 1}} {
-		w := newWorld(t, switched(Switches{TargetSizeAt: at}))
-		w.givenGroup("m")
-		w.begun(w.insertRequest("m", namedRequest("r", "n0")))
-		creating := w.group("m").GetTargetSize()
-		w.Advance(2 * time.Second)
-		accepted := w.group("m").GetTargetSize()
-		w.Advance(10 * time.Second)
-		assert.Equal(t, want, [3]int32{creating, accepted, w.group("m").GetTargetSize()}, "at %q", at)
-		w.SetCapacity("", "", 0)
-		w.givenRequest("m", "waits", "n1")
-		w.begun(w.cancelRequest("m", "waits"))
-		w.Advance(2 * time.Second)
-		assert.EqualValues(t, 1, w.group("m").GetTargetSize(), "what is cancelled returns only what it took, at %q", at)
-	}
-}
-
-// Covers every switch except TargetSizeAt.
+// flex and cmd/slurmflex-trial test the other switches.
 func TestSwitchesChangeBehaviour(t *testing.T) {
 	for name, c := range map[string]struct {
 		switches Switches
 		noRoom   bool
-		happens  func(*testing.T, *world) // after request r for n0 in the group was accepted
+		happens  func(w *world) // after request r for n0 was accepted
 		passes   time.Duration
 		shows    string
 	}{
+		"by default, a request is created": {passes: 10 * time.Second, shows: "1; r SUCCEEDED; n0 CREATING STAGING;"},
+		"its instance runs":                {passes: 20 * time.Second, shows: "1; r SUCCEEDED; n0 NONE RUNNING;"},
+		"its lease ends":                   {passes: 2 * time.Hour, shows: "0; r SUCCEEDED;"},
 		"an ended lease leaves the target size": {
 			switches: Switches{ExpiryKeepsTargetSize: true}, passes: 2 * time.Hour, shows: "1; r SUCCEEDED;",
 		},
-		"a lost instance leaves its group": {
-			switches: Switches{LostInstancesLeave: true},
-			happens: func(t *testing.T, w *world) {
-				w.Advance(time.Minute)
-				assert.NoError(t, w.DeleteVM("n0"))
-			},
-			shows: "0; r SUCCEEDED;",
+		"a deletion waits for instances being created": {
+			happens: func(w *world) { w.start("DELETE", groupList+"/m", "") }, passes: 9 * time.Second, shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
+		},
+		"and then deletes them": {
+			happens: func(w *world) { w.start("DELETE", groupList+"/m", "") }, passes: 10 * time.Second, shows: "1; r SUCCEEDED; n0 DELETING STOPPING;",
+		},
+		"the target size rises with the acceptance": {
+			switches: Switches{TargetSizeAt: AtAccepted},
+			happens:  func(w *world) { w.request("m", "s", "n1") },
+			passes:   time.Second, shows: "1; r ACCEPTED; s CREATING; n0 CREATING PROVISIONING; n1 CREATING;",
 		},
 		"deleting queued instances cancels their request": {
 			switches: Switches{QueuedDeletable: true}, noRoom: true,
-			happens: func(_ *testing.T, w *world) { w.begun(w.deleteInstances("m", "n0")) },
+			happens: func(w *world) { w.start("POST", groupList+"/m/deleteInstances", `{"instances":["n0"]}`) },
 			passes:  2 * time.Second, shows: "0; r CANCELLED;",
-		},
-		"queued instances' URLs and names do not mix": {
-			switches: Switches{QueuedDeletable: true}, noRoom: true,
-			happens: func(t *testing.T, w *world) {
-				op := w.begun(w.deleteInstances("m", "n0", "zones/us-central1-a/instances/n0"))
-				w.Advance(2 * time.Second)
-				assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op))
-			},
-			shows: "1; r ACCEPTED; n0 CREATING;",
 		},
 		"a request is cancelled while creating": {
 			switches: Switches{CancelWhileCreating: true},
-			happens: func(_ *testing.T, w *world) {
-				w.begun(w.insertRequest("m", namedRequest("s", "n1")))
-				w.begun(w.cancelRequest("m", "s"))
+			happens: func(w *world) {
+				w.request("m", "s", "n1")
+				w.start("POST", requests+"/s/cancel", "")
 			},
 			passes: 2 * time.Second, shows: "1; r ACCEPTED; s CANCELLED; n0 CREATING PROVISIONING;",
-		},
-		"a refused request is forgotten": {
-			switches: Switches{ForgetRefused: true},
-			happens: func(t *testing.T, w *world) {
-				short := namedRequest("s", "n1")
-				short.RequestedRunDuration = &computepb.Duration{Seconds: proto.Int64(1)}
-				op := w.begun(w.insertRequest("m", short))
-				w.Advance(2 * time.Second)
-				assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op))
-			},
-			shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
 		},
 		"an instance shows NONE once it is created": {
 			switches: Switches{NoActionOnceCreated: true}, passes: 10 * time.Second, shows: "1; r SUCCEEDED; n0 NONE STAGING;",
@@ -93,48 +52,41 @@ func TestSwitchesChangeBehaviour(t *testing.T) {
 		"instances skip staging": {
 			switches: Switches{NoStaging: true}, passes: 10 * time.Second, shows: "1; r SUCCEEDED; n0 CREATING PROVISIONING;",
 		},
-		"instances that skip staging run in the end": {
-			switches: Switches{NoStaging: true}, passes: 20 * time.Second, shows: "1; r SUCCEEDED; n0 NONE RUNNING;",
-		},
-		"the template's lease wins": {
-			switches: Switches{TemplateDuration: true},
-			happens: func(t *testing.T, w *world) {
-				w.Advance(20 * time.Second)
-				assert.Equal(t, 7*24*time.Hour, w.vm("n0").Terminates.Sub(w.State().Now))
-			},
-			shows: "1; r SUCCEEDED; n0 NONE RUNNING;",
-		},
 		"a name conflict fails the request": {
 			switches: Switches{NameConflictFails: true},
-			happens: func(t *testing.T, w *world) {
-				w.givenGroup("new", "us-central1-a")
-				w.givenRequest("new", "r", "n0")
-				assert.Equal(t, "FAILED", w.request("new", "r").GetState())
+			happens: func(w *world) {
+				w.group("new")
+				w.request("new", "r", "n0")
+				w.Advance(2 * time.Second)
+				g, _ := w.State().Group("new")
+				assert.Equal(w.t, "FAILED", g.Requests[0].State)
 			},
 			shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
 		},
 		"refusals come late": {
 			switches: Switches{LateRefusals: true, RequestErrorStatus: true}, noRoom: true,
-			happens: func(t *testing.T, w *world) {
-				op := w.begun(w.deleteRequest("m", "r"))
-				duplicate := w.begun(w.insertRequest("m", namedRequest("r", "n1")))
+			happens: func(w *world) {
+				w.start("DELETE", requests+"/r", "")
+				w.request("m", "r", "n1")
 				w.Advance(2 * time.Second)
-				assert.Equal(t, "CONDITION_NOT_MET", w.outcome(op))
-				assert.EqualValues(t, http.StatusPreconditionFailed, w.operation(op.Name()).GetHttpErrorStatusCode())
-				assert.Error(t, op.Poll(t.Context()), "with a status Google's client sees the error")
-				assert.Equal(t, "RESOURCE_ALREADY_EXISTS", w.outcome(duplicate))
+				w.failed("CONDITION_NOT_MET")
+				w.failed("RESOURCE_ALREADY_EXISTS")
+				operations := w.State().Operations
+				_, op := w.ask("GET", "regions/us-central1/operations/"+operations[len(operations)-1].Name, "")
+				assert.Contains(w.t, op, `"httpErrorStatusCode":409`)
 			},
 			shows: "1; r ACCEPTED; n0 CREATING;",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			given := granted
+			w := newWorld(t, c.switches)
 			if c.noRoom {
-				given = queued
+				w.SetCapacity("", "", 0)
 			}
-			w := given(t, switched(c.switches), "n0")
+			w.request("m", "r", "n0")
+			w.Advance(2 * time.Second)
 			if c.happens != nil {
-				c.happens(t, w)
+				c.happens(w)
 			}
 			w.Advance(c.passes)
 			assert.Equal(t, c.shows, w.shows())

@@ -1,7 +1,6 @@
 package fakegce
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -79,7 +78,7 @@ func (s *Server) newTemplate(at location, spec *compute.InstanceTemplate) (*temp
 	if spec.Properties == nil || spec.Properties.MachineType == "" {
 		return nil, required("resource.properties.machineType")
 	}
-	if err := cmp.Or(checkDescription(spec.Description), s.checkProperties("resource.properties", spec.Properties)); err != nil {
+	if err := s.checkProperties("resource.properties", spec.Properties); err != nil {
 		return nil, err
 	}
 	t := &template{meta: s.newMeta(at, "instanceTemplates", spec.Name), api: spec}

@@ -2,256 +2,106 @@ package fakegce
 
 import (
 	"fmt"
-	"maps"
+	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	compute "cloud.google.com/go/compute/apiv1"
-	"cloud.google.com/go/compute/apiv1/computepb"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/api/option"
-	"google.golang.org/protobuf/proto"
-
-	"slurmflex/test/must"
 )
 
-const (
-	testProject = "demo"
-	testRegion  = "us-central1"
-	testMachine = "a3-highgpu-8g"
-)
-
-// world is a fake with a manual clock, accessed through Google's own client. test/foreign
+// world is a fake with a manual clock. test/foreign calls the fake with Google's own client, and
 // compares answers with the discovery document.
 type world struct {
 	*Server
-	t         *testing.T
-	groups    *compute.RegionInstanceGroupManagersClient
-	requests  *compute.RegionInstanceGroupManagerResizeRequestsClient
-	instances *compute.InstancesClient
-	ops       *compute.RegionOperationsClient
-	http      *http.Client
-	options   []option.ClientOption // for additional clients
+	t *testing.T
 }
 
-// newWorld returns a world with a flex-start template "a3".
-func newWorld(t *testing.T, opts Options) *world {
+const (
+	groupList = "regions/us-central1/instanceGroupManagers"
+	requests  = groupList + "/m/resizeRequests"
+)
+
+// newWorld returns a world with a flex-start template a3 and a group m. Each step takes a different
+// time, so that a test can distinguish them.
+func newWorld(t *testing.T, s Switches) *world {
 	t.Helper()
-	if opts.Clock == nil {
-		opts.Clock = NewManualClock(time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC))
-	}
-	w := &world{Server: New(opts), t: t}
-	must.Get(w.AddTemplate(testRegion, FlexTemplate("a3", testMachine)))
-	w.http = &http.Client{Transport: w.Transport()}
-	w.options = []option.ClientOption{option.WithEndpoint("http://fake"), option.WithHTTPClient(w.http)}
-	ctx := t.Context()
-	w.groups = must.Get(compute.NewRegionInstanceGroupManagersRESTClient(ctx, w.options...))
-	w.requests = must.Get(compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, w.options...))
-	w.instances = must.Get(compute.NewInstancesRESTClient(ctx, w.options...))
-	w.ops = must.Get(compute.NewRegionOperationsRESTClient(ctx, w.options...))
+	w := &world{New(Options{
+		Clock:         NewManualClock(time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)),
+		OperationTime: 2 * time.Second, BootTime: 20 * time.Second, DeleteTime: 10 * time.Second, AttemptInterval: time.Minute, Switches: s,
+	}), t}
+	_, err := w.AddTemplate("us-central1", FlexTemplate("a3", "a3-highgpu-8g"))
+	require.NoError(t, err)
+	w.group("m")
 	return w
 }
 
-// granted returns a world with an accepted request r for these instances in group m.
-func granted(t *testing.T, opts Options, instances ...string) *world {
-	t.Helper()
-	return newWorld(t, opts).given(instances)
-}
-
-// queued returns the same world as granted, but without capacity.
-func queued(t *testing.T, opts Options, instances ...string) *world {
-	t.Helper()
-	w := newWorld(t, opts)
-	w.SetCapacity("", "", 0)
-	return w.given(instances)
-}
-
-func (w *world) given(instances []string) *world {
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", instances...)
-	return w
-}
-
-// flexGroup returns the body of a group that suits flex-start.
-func flexGroup(name string, zones ...string) *computepb.InstanceGroupManager {
-	g := &computepb.InstanceGroupManager{
-		Name: proto.String(name), BaseInstanceName: proto.String(name), TargetSize: proto.Int32(0),
-		Versions: []*computepb.InstanceGroupManagerVersion{{
-			InstanceTemplate: proto.String("projects/demo/regions/us-central1/instanceTemplates/a3"),
-		}},
-		DistributionPolicy: &computepb.DistributionPolicy{TargetShape: proto.String("ANY_SINGLE_ZONE")},
-		UpdatePolicy: &computepb.InstanceGroupManagerUpdatePolicy{
-			Type: proto.String("OPPORTUNISTIC"), InstanceRedistributionType: proto.String("NONE"),
-		},
-		InstanceLifecyclePolicy: &computepb.InstanceGroupManagerInstanceLifecyclePolicy{
-			DefaultActionOnFailure: proto.String("DO_NOTHING"),
-		},
-	}
-	for _, z := range zones {
-		g.DistributionPolicy.Zones = append(g.DistributionPolicy.Zones,
-			&computepb.DistributionPolicyZoneConfiguration{Zone: proto.String("projects/demo/zones/" + z)})
-	}
-	return g
-}
-
-func (w *world) insertGroup(g *computepb.InstanceGroupManager) (*compute.Operation, error) {
-	return w.groups.Insert(w.t.Context(), &computepb.InsertRegionInstanceGroupManagerRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManagerResource: g,
-	})
-}
-
-// givenGroup creates a flex-start group.
-func (w *world) givenGroup(name string, zones ...string) {
+// ask sends one request to a path of the project.
+func (w *world) ask(verb, path, body string, header ...string) (int, string) {
 	w.t.Helper()
-	w.begun(w.insertGroup(flexGroup(name, zones...)))
-	w.Advance(w.opts.OperationTime)
-}
-
-// namedRequest returns the body of a resize request for one hour.
-func namedRequest(name string, instances ...string) *computepb.InstanceGroupManagerResizeRequest {
-	r := &computepb.InstanceGroupManagerResizeRequest{
-		Name: proto.String(name), RequestedRunDuration: &computepb.Duration{Seconds: proto.Int64(3600)},
+	if !strings.HasPrefix(path, "/") {
+		path = "/compute/v1/projects/demo/" + path
 	}
-	for _, n := range instances {
-		r.Instances = append(r.Instances, &computepb.PerInstanceConfig{Name: proto.String(n)})
-	}
-	return r
-}
-
-func (w *world) insertRequest(group string, r *computepb.InstanceGroupManagerResizeRequest) (*compute.Operation, error) {
-	return w.requests.Insert(w.t.Context(), &computepb.InsertRegionInstanceGroupManagerResizeRequestRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: group,
-		InstanceGroupManagerResizeRequestResource: r,
-	})
-}
-
-// givenRequest creates a resize request and waits until it is accepted.
-func (w *world) givenRequest(group, name string, instances ...string) {
-	w.t.Helper()
-	op := w.begun(w.insertRequest(group, namedRequest(name, instances...)))
-	w.Advance(w.opts.OperationTime)
-	require.Nil(w.t, w.operation(op.Name()).GetError())
-}
-
-func (w *world) request(group, name string) *computepb.InstanceGroupManagerResizeRequest {
-	w.t.Helper()
-	for _, r := range w.requestsOf(group) {
-		if r.GetName() == name {
-			return r
-		}
-	}
-	require.FailNow(w.t, "no such request", name)
-	return nil
-}
-
-// requestsOf returns a group's resize requests, sorted by name.
-func (w *world) requestsOf(group string) (all []*computepb.InstanceGroupManagerResizeRequest) {
-	w.t.Helper()
-	for r, err := range w.requests.List(w.t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: group,
-	}).All() {
-		require.NoError(w.t, err)
-		all = append(all, r)
-	}
-	return all
-}
-
-func (w *world) cancelRequest(group, name string) (*compute.Operation, error) {
-	return w.requests.Cancel(w.t.Context(), &computepb.CancelRegionInstanceGroupManagerResizeRequestRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: group, ResizeRequest: name,
-	})
-}
-
-func (w *world) deleteRequest(group, name string) (*compute.Operation, error) {
-	return w.requests.Delete(w.t.Context(), &computepb.DeleteRegionInstanceGroupManagerResizeRequestRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: group, ResizeRequest: name,
-	})
-}
-
-func (w *world) group(name string) *computepb.InstanceGroupManager {
-	w.t.Helper()
-	g, err := w.groups.Get(w.t.Context(), &computepb.GetRegionInstanceGroupManagerRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: name,
-	})
+	r, err := http.NewRequestWithContext(w.t.Context(), verb, "http://fake"+path, strings.NewReader(body))
 	require.NoError(w.t, err)
-	return g
-}
-
-func (w *world) deleteGroup(name string) (*compute.Operation, error) {
-	return w.groups.Delete(w.t.Context(), &computepb.DeleteRegionInstanceGroupManagerRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: name,
-	})
-}
-
-func (w *world) deleteInstances(group string, refs ...string) (*compute.Operation, error) {
-	return w.groups.DeleteInstances(w.t.Context(), &computepb.DeleteInstancesRegionInstanceGroupManagerRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: group,
-		RegionInstanceGroupManagersDeleteInstancesRequestResource: &computepb.RegionInstanceGroupManagersDeleteInstancesRequest{Instances: refs},
-	})
-}
-
-// members returns a group's managed instances by name, as Google's client sees them.
-func (w *world) members(group string) map[string]*computepb.ManagedInstance {
-	w.t.Helper()
-	found := make(map[string]*computepb.ManagedInstance)
-	it := w.groups.ListManagedInstances(w.t.Context(), &computepb.ListManagedInstancesRegionInstanceGroupManagersRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: group,
-	})
-	for m, err := range it.All() {
-		require.NoError(w.t, err)
-		found[m.GetName()] = m
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
 	}
-	return found
-}
-
-// begun returns a call's operation and fails the test on an error.
-func (w *world) begun(op *compute.Operation, err error) *compute.Operation {
-	w.t.Helper()
+	resp, err := w.Transport().RoundTrip(r)
 	require.NoError(w.t, err)
-	return op
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(w.t, err)
+	return resp.StatusCode, string(b)
 }
 
-// shows summarizes group m: its target size, its requests' states, and each member's current
-// action and instance status.
+// start requires that a call starts an operation.
+func (w *world) start(verb, path, body string) {
+	w.t.Helper()
+	status, answer := w.ask(verb, path, body)
+	require.Equal(w.t, http.StatusOK, status, answer)
+}
+
+// group creates a group that suits flex-start.
+func (w *world) group(name string) {
+	w.t.Helper()
+	w.start("POST", groupList, `{"name":"`+name+`","targetSize":0,"versions":[{"instanceTemplate":"regions/us-central1/instanceTemplates/a3"}],
+		"distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"zones/us-central1-a"}]},
+		"updatePolicy":{"instanceRedistributionType":"NONE"},"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`)
+	w.Advance(2 * time.Second)
+}
+
+// request requests an instance for an hour.
+func (w *world) request(group, name, instance string) {
+	w.t.Helper()
+	w.start("POST", groupList+"/"+group+"/resizeRequests", requestBody(name, instance, time.Hour))
+}
+
+func requestBody(name, instance string, lasts time.Duration) string {
+	return fmt.Sprintf(`{"name":%q,"instances":[{"name":%q}],"requestedRunDuration":{"seconds":"%.0f"}}`, name, instance, lasts.Seconds())
+}
+
+// shows summarizes group m: its target size, its requests' states, and each member's current action
+// and instance status.
 func (w *world) shows() string {
-	w.t.Helper()
-	text := fmt.Sprint(w.group("m").GetTargetSize())
-	for _, r := range w.requestsOf("m") {
-		text += fmt.Sprintf("; %s %s", r.GetName(), r.GetState())
+	g, _ := w.State().Group("m")
+	text := fmt.Sprint(g.TargetSize, ";")
+	for _, r := range g.Requests {
+		text += " " + r.Name + " " + r.State + ";"
 	}
-	members := w.members("m")
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		text += fmt.Sprintf("; %s %s %s", name, members[name].GetCurrentAction(), members[name].GetInstanceStatus())
+	for _, m := range g.Members {
+		text += strings.TrimSuffix(" "+m.Name+" "+m.Action+" "+m.Status, " ") + ";"
 	}
-	return strings.ReplaceAll(text+";", " ;", ";")
+	return text
 }
 
-// vm returns an instance from the world's state, or the zero Instance if it does not exist.
-func (w *world) vm(name string) Instance {
-	v, _ := w.State().Instance(name)
-	return v
-}
-
-func (w *world) operation(name string) *computepb.Operation {
+// failed requires that an operation has ended with an error of this code.
+func (w *world) failed(code string) {
 	w.t.Helper()
-	op, err := w.ops.Get(w.t.Context(), &computepb.GetRegionOperationRequest{Project: testProject, Region: testRegion, Operation: name})
-	require.NoError(w.t, err)
-	return op
-}
-
-// outcome returns the error code of a finished operation ("" for success), or the status of an
-// unfinished one.
-func (w *world) outcome(op *compute.Operation) string {
-	w.t.Helper()
-	now := w.operation(op.Name())
-	if now.GetStatus() != computepb.Operation_DONE {
-		return now.GetStatus().String()
+	var errors []string
+	for _, op := range w.State().Operations {
+		errors = append(errors, op.Error)
 	}
-	for _, e := range now.GetError().GetErrors() {
-		return e.GetCode()
-	}
-	return ""
+	assert.Contains(w.t, strings.Join(errors, "\n"), code+": ")
 }

@@ -1,6 +1,5 @@
 """Google's Python client walks through the fake Compute API: main.py FAKE DISCOVERY-DOCUMENT API.JSON"""
 
-import glob
 import json
 import os
 import sys
@@ -12,7 +11,6 @@ from client import TOKEN, client  # noqa: E402
 from doors import Doors  # noqa: E402
 from fake import Fake  # noqa: E402
 from life import Life  # noqa: E402
-from replay import Replay  # noqa: E402
 from refusals import Refusals  # noqa: E402
 from report import Report  # noqa: E402
 from schema import Document  # noqa: E402
@@ -27,11 +25,6 @@ def main(program, discovery, digest):
             walk(client(document, fake, report), fake, report).walk()
     with Fake(program, "--token", TOKEN) as fake:
         Doors(document, fake, report).walk()
-    for path in sorted(glob.glob(os.path.join(HERE, "replays", "*.json"))):
-        with open(path) as file:
-            script = json.load(file)
-        with Fake(program) as fake:
-            Replay(os.path.basename(path), script, document, fake, report).run()
     with open(digest) as file:
         for method in sorted(set(json.load(file)["methods"]) - report.methods):
             report.deviation(f"{method} was not called")

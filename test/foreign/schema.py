@@ -22,25 +22,10 @@ class Document:
             for verb, method in resource["methods"].items():
                 self.methods[f"{name}.{verb}"] = method
 
-    def find(self, verb, path):
-        """The name of the method that a path after compute/v1/ calls."""
-        best = None
-        for name, method in self.methods.items():
-            pattern = re.sub(r"\{\+?\w+\}", "[^/]+", method["path"])
-            if method["httpMethod"] == verb and re.fullmatch(pattern, path):
-                if best is None or method["path"].count("{") < self.methods[best]["path"].count("{"):
-                    best = name
-        return best
-
     def faults(self, method, answer, partial=False):
         """What is wrong with a method's answer, which is partial if the call has selected fields of it."""
         self.kinds = not partial
         return list(self._value(answer, self.methods[method]["response"], "answer"))
-
-    def request_faults(self, method, body):
-        """What is wrong with the body that a method is called with, which need not say of what kind it is."""
-        self.kinds = False
-        return list(self._value(body, self.methods[method]["request"], "body"))
 
     def _value(self, value, schema, at):
         while "$ref" in schema:

@@ -26,10 +26,9 @@ func ExitCode(err error) int {
 
 const help = `A fake Compute Engine: regional managed instance groups, resize requests,
 instances, templates, resource policies and their operations, with Google's paths
-and bodies (http://ADDRESS/compute/v1/projects/PROJECT/..., also compute/beta, and
-batches at /batch/compute/v1). Other methods answer 501. As at Google, calls must carry an
-access token, which http://ADDRESS/token gives for the key of --key; --token "" lets
-curl do without.
+and bodies (http://ADDRESS/compute/v1/projects/PROJECT/...). Other methods answer 501.
+As at Google, calls must carry an access token, which http://ADDRESS/token gives for
+the key of --key; --token "" lets curl do without.
 
 The programs of --boot-command and --delete-command are run, without a shell and
 in a session of their own, with the instance's name as the argument and
@@ -40,11 +39,9 @@ Inspect and change its state under /fake/:
 
   curl ADDRESS/fake/state                      everything that exists
   curl ADDRESS/fake/calls                      the calls of the API so far
-  curl ADDRESS/fake/counts                     the number of calls of each method
-  curl -X DELETE ADDRESS/fake/calls            forget the calls
   curl ADDRESS/fake/capacity -d '{"zone":"us-central1-a","machineType":"a3-highgpu-8g","count":4}'
-       ("" means every zone or type; -1 is no limit; with "model":"SPOT", STANDARD, FLEX_START or
-        RESERVATION_BOUND it is of these alone)
+       ("" means every zone or type; -1 is no limit; with "model":"SPOT", STANDARD or FLEX_START
+        it is of these alone)
   curl ADDRESS/fake/zones -d '{"zone":"us-central1-a","up":false}'    the zone is DOWN: it gives nothing
   curl ADDRESS/fake/zones -d '{"zone":"us-central1-a","dead":true}'   the zone is dead: calls about it and lists of it fail
   curl ADDRESS/fake/withdraw -d '{"zone":"us-central1-a","machineType":"a3-highgpu-8g"}'

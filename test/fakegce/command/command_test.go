@@ -1,87 +1,14 @@
 package command
 
 import (
-	"bufio"
-	"context"
-	"errors"
-	"io"
-	"maps"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
-	"cloud.google.com/go/auth/credentials"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// running is a serving command.
-type running struct {
-	url  string
-	log  string // file with its standard error
-	stop func() error
-}
-
-// start runs the command until the test ends or stop is called.
-func start(t *testing.T, args ...string) running {
-	t.Helper()
-	out, in := io.Pipe()
-	r := running{log: filepath.Join(t.TempDir(), "stderr")}
-	log, err := os.Create(r.log)
-	require.NoError(t, err)
-	t.Cleanup(func() { log.Close() })
-	ctx, cancel := context.WithCancel(t.Context())
-	c := New()
-	c.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, args...))
-	c.SetOut(in)
-	c.SetErr(log)
-	ended := make(chan error, 1)
-	go func() {
-		err := c.ExecuteContext(ctx)
-		in.CloseWithError(errors.Join(err, io.EOF))
-		ended <- err
-	}()
-	r.stop = sync.OnceValue(func() error { cancel(); return <-ended })
-	t.Cleanup(func() { assert.NoError(t, r.stop()) })
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	r.url = line[strings.Index(line, "http://") : len(line)-1]
-	return r
-}
-
-func TestCommandIssuesTokensForItsKeyAndForFederation(t *testing.T) {
-	key := filepath.Join(t.TempDir(), "key.json")
-	r := start(t, "--token", "its own", "--key", key)
-	c, err := credentials.NewCredentialsFromFile(credentials.ServiceAccount, key, &credentials.DetectOptions{Scopes: []string{"compute"}})
-	require.NoError(t, err)
-	token, err := c.Token(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, "its own", token.Value)
-
-	exchange := url.Values{
-		"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "audience": {"a pool"}, "subject_token": {"a.b.c"},
-		"requested_token_type": {"urn:ietf:params:oauth:token-type:access_token"},
-	}
-	incomplete := maps.Clone(exchange)
-	incomplete.Del("subject_token")
-	for _, c := range []struct {
-		form   url.Values
-		status int
-	}{
-		{exchange, http.StatusOK},
-		{incomplete, http.StatusBadRequest},
-		{url.Values{"grant_type": {"password"}}, http.StatusBadRequest},
-	} {
-		resp, err := http.PostForm(r.url+"/token", c.form)
-		require.NoError(t, err)
-		resp.Body.Close()
-		assert.Equal(t, c.status, resp.StatusCode, c.form)
-	}
-}
 
 // brief is the transcript of a trial that ended before it created anything.
 const brief = `{"transcript":1,"slurmflex":"v0.1.0","begun":"2026-11-22T10:00:00Z","region":"us-central1","machine_type":"g2-standard-4"}

@@ -19,7 +19,6 @@ type settings struct {
 	options       fakegce.Options
 	capacity      int
 	templates     []string
-	switches      string
 	manualClock   bool
 	bootCommand   string
 	deleteCommand string
@@ -33,7 +32,6 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVar(&o.Project, "project", "demo", "the only `project`")
 	f.StringSliceVar(&o.Zones, "zones", fakegce.DefaultZones(), "the `zones`; their regions follow from them")
 	f.DurationVar(&o.OperationTime, "operation-time", time.Second, "time that an operation takes")
-	f.DurationVar(&o.QueueTime, "queue-time", 0, "time from a request's ACCEPTED to its first attempt")
 	f.DurationVar(&o.AttemptInterval, "attempt-interval", fakegce.DefaultAttemptInterval, "time between a request's attempts")
 	f.DurationVar(&o.BootTime, "boot-time", 3*time.Second, "time from PROVISIONING to RUNNING")
 	f.DurationVar(&o.DeleteTime, "delete-time", time.Second, "time from STOPPING to gone")
@@ -41,7 +39,6 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVar(&s.key, "key", "", "write the key of a service account, slurmflex's credentials_file, to a `file`")
 	f.IntVar(&s.capacity, "capacity", -1, "`VMs` of each machine type that fit into each zone; -1: no limit")
 	f.StringArrayVar(&s.templates, "template", nil, "create a flex-start template: `NAME=MACHINETYPE[@REGION]`; may be repeated")
-	f.StringVar(&s.switches, "switches", "{}", "undocumented behaviours to change, as `JSON`, such as '{\"lateRefusals\":true}'")
 	f.BoolVar(&s.manualClock, "manual-clock", false, "stop the clock; only /fake/advance moves it")
 	f.StringVar(&s.bootCommand, "boot-command", "", "absolute `path` of the program to run when an instance boots")
 	f.StringVar(&s.compare, "compare", "", "do not listen; send the calls of a transcript, a `file` that slurmflex-trial --record wrote, to a fake and print where its answers differ")
@@ -50,11 +47,6 @@ func (s *settings) register(f *pflag.FlagSet) {
 
 // server returns the fake that the settings describe. Hook failures are written to stderr.
 func (s *settings) server(stderr io.Writer) (*fakegce.Server, error) {
-	switches, err := fakegce.ParseSwitches(s.switches)
-	if err != nil {
-		return nil, fmt.Errorf("--switches %s: %w", s.switches, err)
-	}
-	s.options.Switches = switches
 	if s.manualClock {
 		s.options.Clock = fakegce.NewManualClock(time.Now())
 	}

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,12 +56,8 @@ func (s shape) add(at place, field string, v any, alone bool) {
 	}
 }
 
-// below returns the place of a field. All scopes of one kind in an aggregated list share one
-// place.
+// below returns the place of a field.
 func (p place) below(name string) place {
-	if scope := path.Dir(name); scope == "zones" || scope == "regions" {
-		name = scope + "/*"
-	}
 	if p == "" {
 		return place(name)
 	}

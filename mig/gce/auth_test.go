@@ -65,24 +65,6 @@ func TestSilentTokenEndpointDoesNotBlockThePass(t *testing.T) {
 	})
 }
 
-func TestConcurrentCallsShareOneTokenFetch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var fetches atomic.Int32
-		find := finds(func(context.Context) (*auth.Token, error) {
-			time.Sleep(time.Second)
-			if fetches.Add(1) == 1 {
-				return nil, &auth.Error{Response: &http.Response{StatusCode: http.StatusServiceUnavailable}}
-			}
-			return &auth.Token{Value: "secret", Expiry: time.Now().Add(time.Hour)}, nil
-		})
-		next, err := withTokens(t.Context(), inMemory{aList(`{}`)}, find)
-		require.NoError(t, err)
-		_, unseen := clientOf(t, next).Groups(t.Context(), "alpha", []string{testRegion, "europe-west4"})
-		assert.Empty(t, unseen, "a fault that may pass is tried again")
-		assert.EqualValues(t, 2, fetches.Load())
-	})
-}
-
 // J5: Google's credentials cache the token for an hour, so a repeated call would carry it again.
 func TestRejectedTokenIsReplacedWithinTheCall(t *testing.T) {
 	bare(t)

@@ -47,29 +47,6 @@ func TestRegionalBulkInsertDeniesOtherZones(t *testing.T) {
 		"zones/us-central1-c":{"preference":"DENY"}}}`, string(sent.LocationPolicy))
 }
 
-func TestBulkInsertWaitsInTheScopeOfItsOperation(t *testing.T) {
-	for path, zones := range map[string][]string{
-		"/compute/v1/projects/p/zones/us-central1-a/operations/operation-1/wait": {"us-central1-a"},
-		regionPath + "/operations/operation-1/wait":                              {"us-central1-a", "us-central1-b"},
-	} {
-		t.Run(path, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				held := func(w http.ResponseWriter, r *http.Request) {
-					time.Sleep(2 * time.Minute) // longer than the timeout of other calls
-					ok(done)(w, r)
-				}
-				mux := http.NewServeMux()
-				mux.HandleFunc("/", ok(running))
-				mux.HandleFunc("GET "+regionPath, ok(regionJSON))
-				mux.HandleFunc(path, held)
-				start := time.Now()
-				require.NoError(t, clientOf(t, inMemory{mux}).BulkInsert(t.Context(), testBulk(zones...)))
-				assert.Equal(t, 2*time.Minute, time.Since(start))
-			})
-		})
-	}
-}
-
 func TestFailedBulkInsertNamesZonesAndReasons(t *testing.T) {
 	const group = `,"operationGroupId":"g-1"`
 	tests := map[string]struct {
@@ -103,12 +80,6 @@ func TestFailedBulkInsertNamesZonesAndReasons(t *testing.T) {
 			mig.CauseCapacity,
 			twoZones + "503 VM_MIN_COUNT_NOT_REACHED: Requested minimum count of 2 VMs could not be created.; " +
 				"ZONE_RESOURCE_POOL_EXHAUSTED: No n0. (in us-central1-a); ZONE_RESOURCE_POOL_EXHAUSTED: No n0. (in us-central1-b)",
-		},
-		"of its parts a configuration": {
-			tooFewError + group,
-			aList(`{"items":{"zones/us-central1-a":{"operations":[{"name":"part-1","error":{"errors":[{"code":"UNSUPPORTED_OPERATION","message":"Not this machine."}]}}]}}}`),
-			mig.CauseConfig,
-			twoZones + "503 VM_MIN_COUNT_NOT_REACHED: Requested minimum count of 2 VMs could not be created.; UNSUPPORTED_OPERATION: Not this machine. (in us-central1-a)",
 		},
 		"of its parts nothing that can be read": {
 			tooFewError + group,
@@ -152,7 +123,6 @@ func TestBulkInsertFailsIfTheZonesCannotBeRead(t *testing.T) {
 		want   string
 	}{
 		"refused":        {refusal(403, "forbidden", "no permission"), mig.CausePermission, twoZones + "403 forbidden: no permission"},
-		"not there":      {refusal(404, "notFound", "The resource 'projects/p/regions/us-central1' was not found"), mig.CauseConfig, twoZones + "404 notFound: The resource 'projects/p/regions/us-central1' was not found"},
 		"has no zone":    {ok(`{"name":"us-central1"}`), mig.CauseUnavailable, twoZones + "a region without zones"},
 		"not understood": {ok(`{"zones":7}`), mig.CauseUnavailable, twoZones + "answer not understood: "},
 	} {

@@ -57,16 +57,6 @@ func TestEachRegionIsServedByItsEndpoint(t *testing.T) {
 	assert.Equal(t, []string{"gke-us-central1", "us-central1"}, []string{groups[0].Region, groups[1].Region})
 }
 
-func TestDeadEndpointLeavesTheOtherRegionsReadable(t *testing.T) {
-	c, _, _ := twoClouds(t, Region{}, func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
-	})
-	_, unseen := c.Groups(t.Context(), "alpha", []string{"gke-us-central1", "us-central1"})
-	require.Contains(t, unseen, "gke-us-central1")
-	assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(unseen["gke-us-central1"]))
-	assert.NotContains(t, unseen, "us-central1")
-}
-
 func TestEndpointGetsTheTokenOfItsFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(file, []byte("first\n"), 0o600))
@@ -89,16 +79,6 @@ func TestEndpointGetsTheTokenOfItsFile(t *testing.T) {
 	require.NoError(t, os.Remove(file))
 	_, err = c.Zone(t.Context(), "gke-us-central1-a")
 	assert.ErrorContains(t, err, "read zone gke-us-central1-a: open "+file+": no such file or directory")
-}
-
-func TestEndpointOfEveryMethodLacksNone(t *testing.T) {
-	c, _, other := twoClouds(t, Region{}, nil)
-	lacking, err := c.Lacking(t.Context(), "gke-us-central1")
-	require.NoError(t, err)
-	assert.Empty(t, lacking)
-	groups, _ := c.Groups(t.Context(), "alpha", []string{"gke-us-central1"})
-	assert.Empty(t, groups, "the probe has changed nothing")
-	assert.NotEmpty(t, other.Calls())
 }
 
 func TestMethodsThatAnEndpointLacksAreNamed(t *testing.T) {
@@ -124,8 +104,4 @@ func TestMethodsThatAnEndpointLacksAreNamed(t *testing.T) {
 			assert.Equal(t, []string{"regionInstanceGroupManagerResizeRequests.cancel", "instances.bulkInsert"}, lacking)
 		})
 	}
-}
-
-func TestMethodThatAnEndpointLacksHoldsTheJob(t *testing.T) {
-	assert.Equal(t, mig.CauseConfig, fault{code: "notImplemented", status: http.StatusNotImplemented}.cause(creating))
 }

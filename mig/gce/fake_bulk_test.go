@@ -138,28 +138,6 @@ func TestBulkInsertWithoutOccasionRepeatsOnlyItsUnknownCall(t *testing.T) {
 	})
 }
 
-func TestBulkInsertTriesFewUsedUpRequestIDs(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		const zone = "us-central1-b"
-		b := w.bulk(zone)
-		b.Occasion = "alpha-a3-job-812"
-		w.cloud.SetCapacity(zone, machine, 0)
-		calls := func(failed int) int {
-			w.cloud.ResetCalls()
-			b.Failed = failed
-			process := world{t: t, Client: w.another()}
-			process.seen()
-			require.Equal(t, mig.CauseCapacity, mig.CauseOf(process.BulkInsert(t.Context(), b)))
-			time.Sleep(time.Minute)
-			return w.cloud.Counts()["instances.bulkInsert"]
-		}
-		for n := range 30 {
-			assert.Equal(t, min(n, 20)+1, calls(0), n)
-		}
-		assert.Equal(t, 11, calls(20))
-	})
-}
-
 func TestProcessesNeedNotKnowTheSameFailures(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("us-central1-a", machine, 2)

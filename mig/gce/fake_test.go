@@ -1,7 +1,6 @@
 package gce_test
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,78 +84,6 @@ func (w world) asked() {
 	w.t.Helper()
 	require.NoError(w.t, w.CreateGroup(w.t.Context(), w.spec("alpha-x", 1)))
 	require.NoError(w.t, w.CreateRequest(w.t.Context(), region, "alpha-x", request("alpha-a3-0")))
-}
-
-func TestGroupLifeCycle(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		ctx, start := t.Context(), time.Now()
-		spec := w.spec("alpha-a3-job-812", 812)
-		require.NoError(t, w.CreateGroup(ctx, spec))
-		assert.Equal(t, time.Second, time.Since(start), "no longer than the operation")
-		require.NoError(t, w.CreateRequest(ctx, region, spec.Name, request("alpha-a3-0", "alpha-a3-1")))
-		assert.Equal(t, 2*time.Second, time.Since(start))
-		assert.Equal(t, 2, w.cloud.Counts()["regionOperations.wait"], "one call for each operation")
-
-		g := w.group()
-		assert.Equal(t, spec.Stamp, g.Stamp)
-		require.Len(t, g.Live(), 1)
-		assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, g.Requests[0].Instances)
-		assert.Equal(t, 2*time.Hour, g.Requests[0].Duration)
-		assert.Equal(t, mig.CauseNone, g.Requests[0].Cause)
-
-		time.Sleep(time.Minute)
-		g = w.group()
-		assert.Equal(t, mig.Succeeded, g.Requests[0].State)
-		assert.Equal(t, 2, g.TargetSize)
-		instances, unseen := w.Instances(ctx, "alpha", []string{region})
-		require.Empty(t, unseen)
-		require.Len(t, instances, 2)
-		for _, in := range instances {
-			assert.Equal(t, "RUNNING", in.Status)
-			assert.Equal(t, spec.Name, in.Group)
-			assert.Equal(t, mig.FlexStart, in.Model)
-			assert.WithinDuration(t, start.Add(2*time.Hour), in.Terminates, time.Minute)
-		}
-
-		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances[:1]))
-		time.Sleep(time.Minute)
-		left, _ := w.Instances(ctx, "alpha", []string{region})
-		require.Len(t, left, 1)
-		assert.Equal(t, instances[1].Name, left[0].Name)
-
-		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances), "a missing machine is not an error")
-		require.NoError(t, w.DeleteGroup(ctx, region, spec.Name))
-		state := w.cloud.State()
-		assert.Empty(t, state.Groups)
-		assert.Empty(t, state.Instances)
-	})
-}
-
-func TestQueuedRequestShowsItsReasonAndIsCancelledOnce(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		w.cloud.SetCapacity("", "", 0)
-		ctx := t.Context()
-		w.asked()
-		time.Sleep(time.Minute)
-		r := w.group().Requests[0]
-		assert.Equal(t, mig.Accepted, r.State)
-		assert.Equal(t, mig.CauseCapacity, r.Cause)
-		assert.Contains(t, r.Message, "does not have enough resources available")
-
-		require.NoError(t, w.CancelRequest(ctx, region, "alpha-x", "a1"))
-		r = w.group().Requests[0]
-		assert.Equal(t, mig.Cancelled, r.State)
-		assert.Equal(t, mig.CauseNone, r.Cause)
-		assert.Equal(t, mig.CauseConflict, mig.CauseOf(w.CancelRequest(ctx, region, "alpha-x", "a1")))
-	})
-}
-
-func TestGroupAcceptsTheLongestName(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		name := "alpha-" + strings.Repeat("x", 51) + "-" + strings.Repeat("y", 5)
-		require.NoError(t, w.CreateGroup(t.Context(), w.spec(name, 1)))
-		assert.Equal(t, name, w.group().Name)
-	})
 }
 
 func TestMutationsHappenOnceEvenIfAnswersAreLost(t *testing.T) {

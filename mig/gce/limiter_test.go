@@ -1,7 +1,6 @@
 package gce
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -62,23 +61,5 @@ func TestUrgentCallsAreSentFirst(t *testing.T) {
 		} {
 			assert.Equal(t, call, <-order)
 		}
-	})
-}
-
-func TestCancelledCallDoesNotUseTheRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, begun := newLimiter(1, 1), time.Now()
-		require.NoError(t, l.wait(t.Context(), toLook))
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { assert.ErrorIs(t, l.wait(ctx, toEnd), context.Canceled) }()
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
-		require.NoError(t, l.wait(t.Context(), toLook))
-		assert.Equal(t, time.Second, time.Since(begun))
-		assert.ErrorIs(t, l.wait(ctx, toEnd), context.Canceled)
-		time.Sleep(time.Second)
-		require.NoError(t, l.wait(t.Context(), toLook))
-		assert.Equal(t, 2*time.Second, time.Since(begun))
 	})
 }

@@ -3,10 +3,8 @@ package gce
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -57,24 +55,6 @@ func TestOnlyGroupsWithOurStampAreReturned(t *testing.T) {
 		{Name: "alpha-newer", Region: testRegion, Stamp: mig.Stamp{Version: mig.StampVersion + 1, Cluster: "alpha"}, TargetSize: 2, Created: created},
 	}, groupsOf(t, answers(items(groupJSON("alpha-x", testStamp.String()), groupJSON("alpha-beta", beta.String()),
 		groupJSON("alpha-newer", newer.String()), groupJSON("alpha-bare", ""), groupJSON("alpha-by-hand", "group of team alpha")), aList(`{}`))))
-}
-
-func TestListsFilterByClusterName(t *testing.T) {
-	for _, l := range lists {
-		if l.path == requestsPath {
-			continue // a group's requests are listed without a filter
-		}
-		api := answers(aList(`{}`))
-		_, unseen := l.read(t.Context(), clientOf(t, inMemory{api}))
-		assert.Empty(t, unseen)
-		last := api.calls[len(api.calls)-1] // the zones of the region may have been read before
-		assert.Equal(t, "/compute/v1/projects/p/"+l.path, last.path)
-		query, err := url.ParseQuery(last.query)
-		require.NoError(t, err)
-		query.Del("fields") // see TestPartialAnswerShowsAsMuchAsAWholeAnswer
-		want := url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}, "prettyPrint": {"false"}, "alt": {"json"}}
-		assert.Equal(t, want, query)
-	}
 }
 
 // B6: cluster alpha has a nodeset a3-x, cluster alpha-a3 a nodeset x.
@@ -218,25 +198,6 @@ func TestGroupDeletedBetweenListsLeavesRegionSeen(t *testing.T) {
 	}))
 	require.Len(t, groups, 1)
 	assert.Equal(t, "alpha-y", groups[0].Name)
-}
-
-func TestRequestsOfGroupsAreReadInParallel(t *testing.T) {
-	slow := func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(time.Second)
-		aList(`{}`)(w, r)
-	}
-	answers, groups := map[string]http.HandlerFunc{}, []string{}
-	for i := range sideBySide {
-		name := fmt.Sprintf("alpha-%d", i)
-		groups = append(groups, groupJSON(name, testStamp.String()))
-		answers[groupsPath+"/"+name+"/resizeRequests"] = slow
-	}
-	answers[groupsPath] = items(groups...)
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		assert.Len(t, groupsOf(t, atPaths(answers)), sideBySide)
-		assert.Equal(t, time.Second, time.Since(start))
-	})
 }
 
 func TestMembersShowsLostMembers(t *testing.T) {

@@ -194,7 +194,6 @@ func TestErrorAnswerIsClassifiedByItsReason(t *testing.T) {
 			"reason":"conditionNotMet","location":"If-Match","locationType":"header"}]}}`
 		tooMany = `{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"message":"Rate Limit Exceeded","domain":"usageLimits",
 			"reason":"rateLimitExceeded"}],"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED"}]}}`
-		there  = "The resource 'projects/p/regions/us-central1/instanceGroupManagers/g' already exists"
 		create = "create group alpha-a3-job-812: "
 		remove = "delete group g: "
 		cancel = "cancel resize request g/a1: "
@@ -219,10 +218,6 @@ func TestErrorAnswerIsClassifiedByItsReason(t *testing.T) {
 		},
 		"too many calls, with details beside the reason": {
 			answer(403, tooMany), create, mig.CauseRate, "403 rateLimitExceeded: Rate Limit Exceeded",
-		},
-		"a group that is there already": {refusal(409, "alreadyExists", there), create, mig.CauseExists, "409 alreadyExists: " + there},
-		"a group that is not there": {
-			refusal(404, "notFound", "The resource was not found"), remove, mig.CauseNotFound, "404 notFound: The resource was not found",
 		},
 		"a group that is not there, in Google's newer form": {
 			answer(404, `{"error":{"code":404,"message":"The resource was not found","status":"NOT_FOUND"}}`),
@@ -283,22 +278,6 @@ func TestUnfinishedOperationHasAnUnknownOutcome(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAnswerWithoutAnOperationIsAnError(t *testing.T) {
-	err := clientOf(t, inMemory{answers(aList(`{}`))}).DeleteGroup(t.Context(), testRegion, "g")
-	require.EqualError(t, err, "delete group g: the answer is not an operation")
-	assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
-}
-
-func TestErrorWrapsTheContextsError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		err := clientOf(t, roundTripper(hung)).CreateGroup(ctx, testGroup)
-		require.EqualError(t, err, "create group alpha-a3-job-812: context deadline exceeded")
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-	})
 }
 
 // C20: if another cluster owns the group of that name, the error names the cluster.

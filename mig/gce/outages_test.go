@@ -130,25 +130,6 @@ func TestUnusedZoneThatFailsIsLeftOutForMinutes(t *testing.T) {
 	})
 }
 
-func TestUnreadableZoneGetsOneAttemptPerPass(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		spread(t, w)
-		w.Groups(t.Context(), "alpha", []string{region, europe}) // the machines' makers are ours
-		readZones(t, w)
-		all := w.cloud.Counts()[list]
-		w.cloud.SetZoneDead("us-central1-b", true)
-		readZones(t, w)
-		w.cloud.ResetCalls()
-		names, _ := readZones(t, w)
-		assert.Equal(t, []string{"alpha-eu-0"}, names)
-		assert.Equal(t, map[string]int{list: all}, w.cloud.Counts())
-		w.cloud.SetZoneDead("us-central1-b", false)
-		names, unseen := readZones(t, w)
-		assert.Empty(t, unseen)
-		assert.Equal(t, []string{"alpha-a3-0", "alpha-eu-0"}, names)
-	})
-}
-
 // Machines in a zone that is in no nodeset or group any more cost money, too.
 func TestMachineInAnUnusedZoneIsListed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
@@ -173,19 +154,6 @@ func TestRegionWithoutKnownZonesIsReadCompletely(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestZonesOfARegionAreReadOnceAnHour(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		for range 3 {
-			readZones(t, w)
-		}
-		assert.Equal(t, 2, w.cloud.Counts()["regions.get"], "one per region")
-		time.Sleep(time.Hour)
-		w.fault(fakegce.Fault{Method: "regions.get", Status: 503})
-		_, unseen := w.Instances(t.Context(), "alpha", []string{region, europe})
-		assert.Empty(t, unseen, "the last known zones are read")
-	})
 }
 
 // A zone that was removed from the configuration may still have machines of the cluster.

@@ -17,17 +17,6 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// inFull removes the field selection from calls, so that answers are complete.
-type inFull struct{ next http.RoundTripper }
-
-func (f inFull) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	query := req.URL.Query()
-	query.Del("fields")
-	req.URL.RawQuery = query.Encode()
-	return f.next.RoundTrip(req)
-}
-
 // metered counts the bytes of instance list answers.
 type metered struct {
 	next  http.RoundTripper
@@ -102,39 +91,6 @@ func peopled(t *testing.T, w world) {
 	time.Sleep(time.Minute)
 }
 
-// Every field that the code reads must be requested: without it, the partial answer would show less
-// than the whole answer.
-func TestPartialAnswerShowsAsMuchAsAWholeAnswer(t *testing.T) {
-	for name, faults := range map[string][]fakegce.Fault{
-		"all is well":                           nil,
-		"a zone is out of reach":                {{Method: list, Object: "us-central1-a", Warning: "UNREACHABLE"}},
-		"a region is out of reach":              {{Method: "*", Unreachable: []string{region}}},
-		"a list does not end":                   {{Method: "*ist", Endless: fakegce.Alternating}},
-		"records cannot be read":                {{Method: "*ist", Broken: &fakegce.Broken{Field: "creationTimestamp", Value: "yesterday"}}},
-		"the machines' creators cannot be read": {{Method: list, Broken: &fakegce.Broken{Field: "metadata", Value: 5}}},
-		"the machines have no group":            {{Method: list, Broken: &fakegce.Broken{Field: "metadata"}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				peopled(t, w)
-				healthy := readAll(t, another(t, inFull{w.cloud.Transport()}))
-				for _, f := range faults {
-					w.fault(f)
-				}
-				whole := readAll(t, another(t, inFull{w.cloud.Transport()}))
-				part := another(t, w.cloud.Transport())
-				assert.Equal(t, whole, readAll(t, part))
-				assert.Equal(t, whole, readAll(t, part), "a second, smaller read returns the same")
-				assert.Equal(t, faults == nil, assert.ObjectsAreEqual(healthy, whole), "each fault shows")
-				assert.Len(t, healthy.groups, 3)
-				assert.Len(t, healthy.instances, 4)
-				assert.Len(t, healthy.policies, 1)
-				assert.Empty(t, healthy.unseen)
-			}, func(o *fakegce.Options) { o.PageLimit = 2 })
-		})
-	}
-}
-
 // script returns a startup script as long as those of real sites.
 func script() string { return strings.Repeat("# set up the node\n", 2000) }
 
@@ -196,31 +152,6 @@ func TestMachineMetadataIsReadOnce(t *testing.T) {
 		groups, bytes = read()
 		assert.Equal(t, []string{"alpha-x", "alpha-x", "alpha-x", "alpha-z"}, groups)
 		assert.Less(t, bytes, size/10)
-	})
-}
-
-func TestMachineOutsideOurGroupsIsReadAgain(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		scripted(t, &w)
-		meter := &metered{next: w.cloud.Transport()}
-		c := another(t, meter)
-		require.NoError(t, w.BulkInsert(t.Context(), w.bulk("us-central1-b")))
-		bytes := func() int64 {
-			before := meter.bytes.Load()
-			instances, unseen := c.Instances(t.Context(), "alpha", []string{region})
-			require.Empty(t, unseen)
-			require.Len(t, instances, 2)
-			return meter.bytes.Load() - before
-		}
-		size := int64(len(script()))
-		for range 2 {
-			assert.Greater(t, bytes(), size, "its maker may not show yet")
-		}
-		for range 2 {
-			time.Sleep(6 * time.Minute)
-			assert.Greater(t, bytes(), size, "now and then it is read all the same")
-			assert.Less(t, bytes(), size)
-		}
 	})
 }
 

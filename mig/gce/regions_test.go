@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,21 +31,6 @@ func TestRegionReadsStateAndQuotas(t *testing.T) {
 	})
 }
 
-func TestZoneReadsItsState(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		z, err := w.Zone(t.Context(), "us-central1-a")
-		require.NoError(t, err)
-		assert.Equal(t, mig.Zone{Name: "us-central1-a", Up: true}, z)
-		w.cloud.SetZoneUp("us-central1-a", false)
-		z, err = w.Zone(t.Context(), "us-central1-a")
-		require.NoError(t, err)
-		assert.False(t, z.Up)
-
-		_, err = w.Zone(t.Context(), "us-central1-z")
-		assert.Equal(t, mig.CauseConfig, mig.CauseOf(err))
-	})
-}
-
 func TestMachineTypeIsReadFromItsZone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		m, err := w.MachineType(t.Context(), "us-central1-a", machine)
@@ -59,17 +43,6 @@ func TestMachineTypeIsReadFromItsZone(t *testing.T) {
 		_, err = w.MachineType(t.Context(), "us-central1-a", machine)
 		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(err))
 		require.ErrorContains(t, err, "read machine type us-central1-a/a3-highgpu-8g")
-	})
-}
-
-func TestClockReturnsComputesTime(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		w.cloud.Advance(time.Hour)
-		there, err := w.Clock(t.Context(), region)
-		require.NoError(t, err)
-		assert.WithinDuration(t, time.Now().Add(time.Hour), there, time.Second)
-		_, err = w.Clock(t.Context(), "atlantis")
-		assert.Equal(t, mig.CauseConfig, mig.CauseOf(err))
 	})
 }
 

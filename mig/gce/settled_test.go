@@ -1,7 +1,6 @@
 package gce_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -57,26 +56,6 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 		assert.Equal(t, 1, reads(), "now and then it is read all the same")
 		require.NoError(t, w.DeleteRequest(ctx, region, spec.Name, "a2"))
 		assert.Len(t, w.group().Requests, 1, "a deleted request is forgotten")
-	})
-}
-
-func TestResumesAfterAFailedObservation(t *testing.T) {
-	const list = "regionInstanceGroupManagerResizeRequests.list"
-	inWorld(t, func(t *testing.T, w world) {
-		ctx := t.Context()
-		for job := range uint32(20) {
-			require.NoError(t, w.CreateGroup(ctx, w.spec(fmt.Sprintf("alpha-a3-job-%d", job+1), job+1)))
-		}
-		w.fault(fakegce.Fault{Method: list, Object: "job-9/", Status: 400, Times: 1})
-		_, unseen := w.Groups(ctx, "alpha", []string{region})
-		require.Error(t, unseen[region])
-		read := w.cloud.Counts()[list]
-		require.Greater(t, read, 1)
-
-		groups, unseen := w.Groups(ctx, "alpha", []string{region})
-		require.Empty(t, unseen)
-		assert.Len(t, groups, 20)
-		assert.Less(t, w.cloud.Counts()[list]-read, 20, "lists from the first observation are not read again")
 	})
 }
 

@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,15 +58,4 @@ func TestUnreadableJobInAResumeFileAffectsOnlyItself(t *testing.T) {
 		require.EqualError(t, err, "resume file: job 2 of 3 lacks a job_id", job)
 		assert.Equal(t, []uint32{1, 3}, ids, job)
 	}
-}
-
-func FuzzResumedJobs(f *testing.F) {
-	for _, version := range versions(f) {
-		f.Add(fixture(f, version, "resumefile-0.json"))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		ids, err := ResumedJobs(b)
-		require.True(t, err != nil || json.Valid(b))
-		require.NotContains(t, ids, uint32(0))
-	})
 }

@@ -60,16 +60,6 @@ func TestNodeIsHeldByARunningOrLeavingJob(t *testing.T) {
 	}
 }
 
-func FuzzParseState(f *testing.F) {
-	for _, text := range []string{"IDLE+CLOUD+POWERED_DOWN", "down*", "x*+a", "+", "a *+ ~", "idle\x00", "UNKNOWN+ÄÖ"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		state := ParseState(text)
-		require.Equal(t, state, ParseState(state.String()))
-	})
-}
-
 func TestParseLimit(t *testing.T) {
 	set := func(d time.Duration) Limit { return Limit{Kind: LimitSet, Duration: d} }
 	for _, test := range []struct {

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"slurmflex/slurm"
 )
@@ -176,19 +175,6 @@ func TestErrorsQuoteSlurmOnOneLine(t *testing.T) {
 	_, err := newClient(t, dummy{Stderr: strings.Repeat("é", 10_000), Exit: 1}).Version(t.Context())
 	require.Less(t, len(err.Error()), 400)
 	require.True(t, strings.HasSuffix(err.Error(), "é…"))
-}
-
-func TestClientIsSafeForConcurrentUse(t *testing.T) {
-	c := newClient(t, dummy{Stdout: "slurm 22.05.8\n"})
-	var all errgroup.Group
-	for range 8 {
-		all.Go(func() error {
-			_, err := c.Version(t.Context())
-			return err
-		})
-	}
-	require.NoError(t, all.Wait())
-	require.Len(t, calls(t, c), 8)
 }
 
 // FuzzOwnWords checks that the text of a failure is a short line, and that shortening it again does

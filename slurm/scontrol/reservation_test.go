@@ -31,17 +31,6 @@ func TestReservationsAreCreatedChangedAndDeleted(t *testing.T) {
 	require.Equal(t, []string{"scontrol", "delete", "reservationname=alpha-eol-1900000000"}, made[3].Args)
 }
 
-func TestReservationThatClosesNodesStartsNowWithoutMaint(t *testing.T) {
-	c := newClient(t, dummy{})
-	rest := spec()
-	rest.Start, rest.Lasts, rest.Maint = time.Time{}, 5*time.Minute, false
-	require.NoError(t, c.CreateReservation(t.Context(), rest))
-	require.Equal(t, []string{
-		"scontrol", "create", "reservation", "reservationname=alpha-eol-1900000000", "nodes=f[0-1,5]",
-		"starttime=now", "duration=5", "users=root", "flags=ignore_jobs,overlap",
-	}, calls(t, c)[0].Args)
-}
-
 func TestReservationsOfJobsThatWaitPending(t *testing.T) {
 	c := newClient(t, dummy{})
 	cover := slurm.ReservationSpec{Name: "slurmflex-alpha.cover-1900000000", Nodes: []string{"f1", "f0"}, Purge: 6 * time.Minute}
@@ -52,6 +41,8 @@ func TestReservationsOfJobsThatWaitPending(t *testing.T) {
 	require.NoError(t, c.SetReservationOf(t.Context(), "7_2", door.Name))
 	require.NoError(t, c.SetReservation(t.Context(), door.Name, slurm.ReservationChange{Start: time.Unix(1900000100, 0)}))
 	require.NoError(t, c.SetReservationOf(t.Context(), "7_2", ""))
+	rest := slurm.ReservationSpec{Name: "slurmflex-alpha.rest-1900000000", Nodes: []string{"f0"}, Lasts: 5 * time.Minute}
+	require.NoError(t, c.CreateReservation(t.Context(), rest))
 	made := calls(t, c)
 	for i, want := range [][]string{
 		{"create", "reservation", "reservationname=" + cover.Name, "nodes=f[0-1]", "starttime=now", "duration=infinite", "users=root", "flags=ignore_jobs,overlap,no_hold_jobs_after,purge_comp=6"},
@@ -60,6 +51,7 @@ func TestReservationsOfJobsThatWaitPending(t *testing.T) {
 		{"update", "jobid=7_2", "reservationname=" + door.Name},
 		{"update", "reservationname=" + door.Name, "starttime=uts1900000100"},
 		{"update", "jobid=7_2", "reservationname="},
+		{"create", "reservation", "reservationname=" + rest.Name, "nodes=f0", "starttime=now", "duration=5", "users=root", "flags=ignore_jobs,overlap"},
 	} {
 		require.Equal(t, append([]string{"scontrol"}, want...), made[i].Args)
 	}

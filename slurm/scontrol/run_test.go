@@ -85,17 +85,6 @@ func TestCommandEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestOutputUpToTheLimitIsRead(t *testing.T) {
-	out := "slurm 22.05.8\n"
-	c := newClient(t, dummy{Stdout: out})
-	c.MaxOutput = int64(len(out))
-	_, err := c.Version(t.Context())
-	require.NoError(t, err)
-	c.MaxOutput--
-	_, err = c.Version(t.Context())
-	require.EqualError(t, err, "scontrol -V: more than 13 bytes of output")
-}
-
 func TestAtMostTwoCommandsRunAtOnce(t *testing.T) {
 	c := newClient(t, dummy{Hang: true})
 	ctx, cancel := context.WithCancel(t.Context())

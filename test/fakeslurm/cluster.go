@@ -38,8 +38,7 @@ type Options struct {
 	SlurmdTimeout  time.Duration // 0: 300 s
 	Backfill       time.Duration // interval of backfill (bf_interval); 0: backfill runs with the main scheduler
 	Licenses       int           // number of licenses in use at the same time
-	Limits         []UserLimit
-	PrivateCloud   bool // PrivateData=cloud: every release shows powered-down nodes
+	PrivateCloud   bool          // PrivateData=cloud: every release shows powered-down nodes
 
 	// Now returns the time; nil means time.Now, which follows the bubble in testing/synctest.
 	Now func() time.Time

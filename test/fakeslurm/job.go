@@ -1,7 +1,6 @@
 package fakeslurm
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,11 +68,8 @@ type JobSpec struct {
 	Interactive  bool          // submitted with salloc or srun
 	NoRequeue    bool
 	User         string // empty: root
-	Account      string // empty: none
 	AdminComment string // --admin-comment, which operators may set
 	Comment      string
-	Deadline     time.Time     // --deadline; zero: none
-	MinTime      time.Duration // --time-min; 0: none
 }
 
 // job is a job in slurmctld's memory. It may stand for several array tasks that are not yet
@@ -102,12 +98,6 @@ type job struct {
 	restarts     int
 	unconfirmed  int // nodes that have not confirmed the job's end
 	adminComment string
-}
-
-// tooLate reports whether the job would miss its deadline if it started now. slurmctld checks
-// this only while the job may start, so not while its nodes power up.
-func (j *job) tooLate(now time.Time) bool {
-	return !j.spec.Deadline.IsZero() && now.Add(cmp.Or(j.spec.MinTime, j.limit.Duration)).After(j.spec.Deadline)
 }
 
 // Submit queues a job and returns its ID. For an array, it returns the array's ID.

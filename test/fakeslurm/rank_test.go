@@ -9,29 +9,18 @@ import (
 	"slurmflex/slurm"
 )
 
-// everyHalfMinute runs backfill on its own schedule, as Slurm does by default.
-func everyHalfMinute(o *Options) {
-	o.Backfill = 30 * time.Second
-	o.SuspendTime = 0
-	o.Partitions[0].PowerDownOnIdle = false
-}
-
-// halfOpen returns a world with a0 and a1 warm and outside the cover. A one-hour job runs on
-// a0.
-func halfOpen(t *testing.T) *world {
-	w := behindCover(t, "24.11", everyHalfMinute)
-	w.scontrol("update reservationname=C flags+=purge_comp=900")
+// halfBusy returns a world whose backfill runs every half minute, as Slurm's does by default. A
+// one-hour job runs on a0 of the warm nodes a0 and a1.
+func halfBusy(t *testing.T) *world {
+	w := newWorld(t, "24.11", func(o *Options) {
+		o.Backfill, o.SuspendTime = 30*time.Second, 0
+		o.Partitions[0].PowerDownOnIdle, o.Partitions[0].Nodes = false, []string{"a0", "a1"}
+	})
 	w.powered("a[0-1]")
-	w.scontrol("update reservationname=C nodes=a[2-3]")
-	w.submit(JobSpec{Partition: "train", NodeList: []string{"a0"}, Limit: time.Hour, Run: time.Hour})
+	id := w.submit(JobSpec{Partition: "train", NodeList: []string{"a0"}, Limit: time.Hour, Run: time.Hour})
 	w.pass(time.Second)
-	w.are(slurm.JobRunning, 1)
+	require.Equal(t, slurm.JobRunning, w.JobState(id))
 	return w
-}
-
-// lasting returns a job on one node.
-func lasting(limit time.Duration) JobSpec {
-	return JobSpec{Partition: "train", Limit: limit, Run: limit}
 }
 
 func TestBackfillMissesANodeThatWasPoweredDownByForce(t *testing.T) {
@@ -55,13 +44,13 @@ func TestBackfillMissesANodeThatWasPoweredDownByForce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := halfOpen(t)
+			w := halfBusy(t)
 			w.update("a1", "power_down_force")
 			w.pass(15 * time.Second)
-			head, short := w.submit(gang(2)), w.submit(lasting(10*time.Minute))
+			head := w.submit(JobSpec{Partition: "train", Nodes: 2, Limit: time.Hour})
+			short := w.submit(JobSpec{Partition: "train", Limit: 10 * time.Minute})
 			w.pass(2 * time.Minute)
-			w.waits(head, reasonResources)
-			w.waits(short, reasonPriority)
+			require.Equal(t, []string{reasonResources, reasonPriority}, []string{w.queued(head).Reason, w.queued(short).Reason})
 			require.Zero(t, w.queued(head).Start)
 			back(w)
 			w.pass(time.Minute)

@@ -70,19 +70,13 @@ func (c *Cluster) Allowances(ctx context.Context, _ bool) (slurm.Allowances, err
 	return a, nil
 }
 
-// Accounts returns the accounts of the jobs that have one.
+// Accounts returns no accounts: no job has one.
 func (c *Cluster) Accounts(ctx context.Context, _ []uint32) (map[uint32]string, error) {
 	if err := c.ask(ctx); err != nil {
 		return nil, err
 	}
-	defer c.mu.Unlock()
-	accounts := map[uint32]string{}
-	for _, j := range c.queue {
-		if j.spec.Account != "" {
-			accounts[j.id] = j.spec.Account
-		}
-	}
-	return accounts, nil
+	c.mu.Unlock()
+	return map[uint32]string{}, nil
 }
 
 // TaskJobs lists array tasks, each in its own row.
@@ -188,8 +182,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 			continue
 		}
 		list = append(list, slurm.JobRecord{
-			ID: j.id, State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment,
-			Comment: j.spec.Comment, Deadline: j.spec.Deadline, MinTime: j.spec.MinTime,
+			ID: j.id, State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment, Comment: j.spec.Comment,
 		})
 	}
 	return list, nil

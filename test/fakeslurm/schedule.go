@@ -98,9 +98,6 @@ func (p *pass) consider(j *job, in *partition) {
 	case p.c.depends(j):
 		j.reason = reasonDependency
 		return
-	case j.tooLate(p.now):
-		p.c.end(j, slurm.JobDeadline, p.now)
-		return
 	case j.het != nil:
 		p.together(j)
 		return

@@ -2,7 +2,6 @@ package fakeslurm
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -20,9 +19,8 @@ var _ flex.Scheduler = (*Cluster)(nil)
 // and b1 are shared, and s0 is exempt from SuspendTime.
 type world struct {
 	*Cluster
-	t     *testing.T
-	now   time.Time
-	calls []string // of Slurm's programs
+	t   *testing.T
+	now time.Time
 }
 
 func newWorld(t *testing.T, version string, change ...func(*Options)) *world {
@@ -37,32 +35,14 @@ func newWorld(t *testing.T, version string, change ...func(*Options)) *world {
 		},
 		ResumeTimeout: 60 * time.Second, SuspendTimeout: 10 * time.Second, SuspendTime: 100 * time.Second,
 		SlurmdTimeout: 30 * time.Second, SuspendExc: []string{"s0"},
-		Now:        func() time.Time { return w.now },
-		Suspend:    func(nodes []string) { w.called("suspend", nodes) },
-		ResumeFail: func(nodes []string) { w.called("resume-fail", nodes) },
+		Now: func() time.Time { return w.now },
 	}
-	o.Resume = func(nodes []string, jobs []uint32) { w.called("resume", nodes, jobs...) }
 	for _, c := range change {
 		c(&o)
 	}
 	w.Cluster = New(o)
 	w.pass(time.Second)
 	return w
-}
-
-// onEachRelease runs a test on each release that the model is compared with.
-func onEachRelease(t *testing.T, test func(t *testing.T, w *world)) {
-	for _, version := range []string{"22.05", "24.11", "26.05"} {
-		t.Run(version, func(t *testing.T) { test(t, newWorld(t, version)) })
-	}
-}
-
-func (w *world) called(program string, nodes []string, jobs ...uint32) {
-	call := program + " " + slurm.Fold(nodes)
-	for _, id := range jobs {
-		call += fmt.Sprintf(" for job %d", id)
-	}
-	w.calls = append(w.calls, call)
 }
 
 // pass advances time and calls Step every second.
@@ -93,30 +73,15 @@ func (w *world) submit(spec JobSpec) uint32 {
 	return id
 }
 
-// boot registers the machines of nodes now.
-func (w *world) boot(nodes string) {
-	w.t.Helper()
-	for _, name := range must.Get(slurm.Expand(nodes)) {
-		w.Register(name, w.now)
-	}
-	w.pass(time.Second)
-}
-
 // powered powers nodes up.
 func (w *world) powered(nodes string) {
 	w.t.Helper()
 	w.update(nodes, "power_up")
 	w.pass(2 * time.Second)
-	w.boot(nodes)
-	w.calls = nil
-}
-
-// are requires that jobs are in this state.
-func (w *world) are(state slurm.JobState, jobs ...uint32) {
-	w.t.Helper()
-	for _, id := range jobs {
-		require.Equal(w.t, state, w.JobState(id), "job %d", id)
+	for _, name := range must.Get(slurm.Expand(nodes)) {
+		w.Register(name, w.now)
 	}
+	w.pass(time.Second)
 }
 
 func (w *world) node(name string) slurm.Node {
@@ -142,13 +107,6 @@ func listed[T any](w *world, list func(context.Context) (T, error)) T {
 	shown, err := list(w.t.Context())
 	require.NoError(w.t, err)
 	return shown
-}
-
-// programs returns the program calls since the last call.
-func (w *world) programs() []string {
-	calls := w.calls
-	w.calls = nil
-	return calls
 }
 
 // train returns a one-hour job that runs for ten minutes.

@@ -44,9 +44,8 @@ func readCapacity(s *section) *Flex {
 	if s.text("capacity", "") == "" {
 		s.problem("capacity", "empty; must be %s, %s or %s", OnDemand, Spot, Reservation)
 	}
-	if f.Capacity == Reservation && !reservationName.MatchString(f.Reservation) {
-		s.problem("reservation_name", "%s; must be NAME, or projects/PROJECT/reservations/NAME for a shared reservation",
-			unlike(f.Reservation, "is not the name of a reservation"))
+	if f.Capacity == Reservation && f.Reservation == "" {
+		s.problem("reservation_name", "missing; must be %s", forms["reservation"].values)
 	}
 	return f
 }

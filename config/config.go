@@ -32,7 +32,6 @@ type Config struct {
 	Project string `key:"project" form:"project" reload:"restart" required:"true" doc:"Project of the machines."`
 	// SlurmBinDir may be empty.
 	SlurmBinDir string   `key:"slurm_bin_dir" form:"path" reload:"restart" doc:"Directory of scontrol and squeue; if not set, /usr/bin, then /usr/local/bin."`
-	SlurmLogDir string   `key:"slurm_log_dir" form:"path" default:"/var/log/slurm" doc:"Log directory, if slurmflex.log_file is not set."`
 	_           struct{} `key:"google_app_cred_path" values:"absolute path" doc:"Of slurm-gcp; used if slurmflex.credentials_file is not set."`
 
 	Partitions []Partition `key:"partitions" doc:"Partitions by their names."` // sorted by name
@@ -133,15 +132,11 @@ func Parse(name string, data []byte) (*Config, error) {
 }
 
 func (r *reader) config(root *section) *Config {
-	values := defaults[Config]()
-	c := &values
-	root.read(c, only("slurm_cluster_name", "project", "slurm_bin_dir", "slurm_log_dir"))
+	c := &Config{}
+	root.read(c, only("slurm_cluster_name", "project", "slurm_bin_dir"))
 	c.NodeSets = readNodeSets(root, c.Cluster)
 	c.Partitions = readPartitions(root, c.NodeSets)
-	c.Options = readOptions(root.section("slurmflex"), Options{
-		LogFile:         strings.TrimSuffix(c.SlurmLogDir, "/") + "/slurmflex.log",
-		CredentialsFile: root.absolute("google_app_cred_path", ""),
-	})
+	c.Options = readOptions(root.section("slurmflex"), root.formed("google_app_cred_path", "path", ""))
 	for _, set := range c.FlexSets() {
 		if c.Options.HasEndpoint(set.Region) && strings.Contains(set.Template, "global/") {
 			r.problem(set.Line, "nodeset."+set.Name+".instance_template", "is a global template, which the endpoint of region %s does not have; use projects/PROJECT/regions/%[1]s/instanceTemplates/NAME", set.Region)
@@ -167,7 +162,7 @@ func places() map[string]string {
 		of      any
 		selects func(field) bool
 	}{
-		{"dws_flex of a nodeset", Flex{}, inFlexBlock},
+		{"dws_flex of a nodeset without capacity", Flex{}, inFlexBlock},
 		{"slurmflex", Options{}, all},
 		{"slurmflex.delegate", Delegate{}, all},
 		{"a region of slurmflex.regions", Region{}, all},

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,10 +18,9 @@ import (
 const minimal = `slurm_cluster_name: hpc
 project: example-project
 partitions:
-  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
+  train: {enable_job_exclusive: true, partition_nodeset: [a3]}
 nodeset:
   a3:
-    nodeset_name: a3
     node_count_dynamic_max: 64
     instance_template: projects/p/global/instanceTemplates/a3
     subnetwork: projects/p/regions/us-central1/subnetworks/default
@@ -51,11 +49,8 @@ func nodeSet(t *testing.T, c *Config, name string) *NodeSet {
 // TestEveryKeyIsExplainedAsItIsRead covers the defaults of all keys. This test covers defaults that depend on other
 // keys.
 func TestDefaultsFollowOtherKeys(t *testing.T) {
-	options := parse(t, minimal).Options
-	assert.Equal(t, options, parse(t, minimal+"slurmflex:\n").Options, "an empty section sets nothing")
-	assert.Equal(t, "/var/log/slurm/slurmflex.log", options.LogFile)
-	o := parse(t, minimal+"slurm_log_dir: /logs/\ngoogle_app_cred_path: /etc/app.json\n").Options
-	assert.Equal(t, []string{"/logs/slurmflex.log", "/etc/app.json"}, []string{o.LogFile, o.CredentialsFile}, "slurm-gcp's own paths")
+	assert.Equal(t, parse(t, minimal).Options, parse(t, minimal+"slurmflex:\n").Options, "an empty section sets nothing")
+	assert.Equal(t, "/etc/app.json", parse(t, minimal+"google_app_cred_path: /etc/app.json\n").Options.CredentialsFile, "slurm-gcp's own path")
 	f := parse(t, minimal).NodeSets[0].Flex
 	assert.Equal(t, MaxRunDuration, f.MaxRunDuration)
 	assert.Equal(t, FlexStart, f.Capacity)
@@ -206,22 +201,13 @@ func TestEffectiveConfigurationLacksKeysOfOtherPrograms(t *testing.T) {
 
 // Every key of dws_flex must be rejected outside dws_flex, because slurm-gcp does not know it.
 func TestDWSFlexKeysOutsideDWSFlexAreErrors(t *testing.T) {
-	r := &reader{faulty: make(map[string]bool)}
-	block := r.newSection("", "", 0, nil)
-	readFlex(block, true)
-	require.Contains(t, block.known(), "salvage")
-	for _, key := range block.known() {
-		for beside, want := range map[string]string{
-			"dws_flex: {}":               "has no effect here; move it into dws_flex",
-			"dws_flex: {enabled: false}": "has no effect here; move it into dws_flex",
-			"zone_policy_deny: []":       "has no effect here; move it into dws_flex",
-			"capacity: spot":             "has no effect with capacity, because its machines are created immediately or not at all, and without a lease; remove it",
-		} {
-			if beside == "capacity: spot" && slices.Contains([]string{"provision_timeout", "on_provision_timeout", "boot_timeout", "health_check", "keep_idle"}, key) {
+	for _, field := range fieldsOf(reflect.TypeFor[Flex]()) {
+		for _, beside := range []string{"dws_flex: {}", "dws_flex: {enabled: false}", "zone_policy_deny: []", "capacity: spot"} {
+			if !inFlexBlock(field) || beside == "capacity: spot" && besideCapacity(field) {
 				continue
 			}
-			_, err := Parse("config.yaml", []byte(strings.Replace(minimal, "dws_flex: {}", beside+"\n    "+key+": null", 1)))
-			require.ErrorContains(t, err, ": nodeset.a3."+key+": "+want, "beside %s", beside)
+			_, err := Parse("config.yaml", []byte(strings.Replace(minimal, "dws_flex: {}", beside+"\n    "+field.key+": null", 1)))
+			require.ErrorContains(t, err, ": nodeset.a3."+field.key+": has no effect here; move it into dws_flex of a nodeset without capacity", "beside %s", beside)
 		}
 	}
 }
@@ -237,7 +223,7 @@ func TestPlacementWithBulkInsertIsListedAsIgnored(t *testing.T) {
 	c := parse(t, strings.Replace(minimal, "dws_flex: {}", "enable_placement: true\n    dws_flex: {use_bulk_insert: true}", 1))
 	assert.True(t, c.NodeSets[0].Flex.UseBulkInsert)
 	assert.False(t, c.NodeSets[0].Placement)
-	assert.Equal(t, []Ignored{{Key: "nodeset.a3.enable_placement", Line: 12}}, c.Ignored)
+	assert.Equal(t, []Ignored{{Key: "nodeset.a3.enable_placement", Line: 11}}, c.Ignored)
 }
 
 func TestDWSFlexBlockAloneEnablesSlurmflex(t *testing.T) {
@@ -353,20 +339,6 @@ nodeset:
 	n := nodeSet(t, c, "n")
 	assert.True(t, n.IsStatic(0) && n.IsStatic(1))
 	assert.False(t, n.IsStatic(2) || n.IsStatic(-1))
-}
-
-func TestFindServesManyReaders(t *testing.T) {
-	c := parse(t, minimal)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for i := range 1000 {
-				_, index, ok := c.Find(c.NodeSets[0].NodeName("hpc", i%64))
-				assert.True(t, ok && index == i%64)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func TestUnreadableFileIsNamed(t *testing.T) {

@@ -51,41 +51,23 @@ func (w *writer) put(m *yaml.Node, key string, value *yaml.Node) {
 
 // value returns the value of a field; nil if the value is the same as no value.
 func (w *writer) value(f field, v reflect.Value) *yaml.Node {
-	named := &yaml.Node{Kind: yaml.MappingNode}
 	switch value := v.Interface().(type) {
-	case []Partition:
-		for _, p := range value {
-			w.put(named, p.Name, w.mapping(reflect.ValueOf(p), all))
-		}
-		return named
-	case []Limit:
-		for _, l := range value {
-			w.put(named, l.Name, w.mapping(reflect.ValueOf(l), all))
-		}
-		return named
-	case []Region:
-		for _, region := range value {
-			w.put(named, region.Name, w.mapping(reflect.ValueOf(region), all))
-		}
-		return named
-	case []*NodeSet:
-		for _, set := range value {
-			selects := all
-			if set.Flex == nil {
-				selects = inSize
-			}
-			w.put(named, set.Name, w.mapping(reflect.ValueOf(*set), selects))
-		}
-		return named
 	case *Flex:
 		return w.mapping(v.Elem(), inFlexBlock)
 	case time.Duration:
-		if f.unit == "s" {
-			return w.encoded(int(value / time.Second))
-		}
 		return w.encoded(value.String())
 	}
 	switch {
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.String:
+		named := &yaml.Node{Kind: yaml.MappingNode}
+		for i := range v.Len() {
+			item, selects := reflect.Indirect(v.Index(i)), all
+			if set, is := item.Interface().(NodeSet); is && set.Flex == nil {
+				selects = inSize
+			}
+			w.put(named, item.FieldByName("Name").String(), w.mapping(item, selects))
+		}
+		return named
 	case v.Kind() == reflect.Struct:
 		if m := w.mapping(v, all); len(m.Content) > 0 {
 			return m

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // Explanation describes a key of the configuration file for people. Unknown parts are empty.
@@ -59,17 +57,13 @@ func Explain(path string) ([]Explanation, error) {
 // explained returns the keys of a struct below a path, in the order of the struct.
 func explained(t reflect.Type, path string) []Explanation {
 	var keys []Explanation
-	for f := range t.Fields() {
-		key := f.Tag.Get("key")
-		if key == "" || key == "-" {
-			continue
-		}
-		at := path
-		if f.Tag.Get("capacity") == "only" {
+	for _, f := range taggedOf(t) {
+		at, key := path, f.key
+		if f.capacity == "only" {
 			at = strings.TrimSuffix(path, "dws_flex.")
 		}
 		keys = append(keys, Explanation{at + key, docOf(f), valuesOf(f), defaultOf(f)})
-		inner := f.Type
+		inner := f.is
 		if inner.Kind() == reflect.Slice {
 			inner, key = inner.Elem(), key+".NAME"
 		}
@@ -83,72 +77,55 @@ func explained(t reflect.Type, path string) []Explanation {
 	return keys
 }
 
-// docOf returns the meaning of a key, and what its other tags say about it.
-func docOf(f reflect.StructField) string {
-	doc := f.Tag.Get("doc")
-	if needs := f.Tag.Get("needs"); needs != "" {
-		doc += " Has no effect without " + needs + "."
+// docOf returns the meaning of a key, and what follows from its other tags.
+func docOf(f field) string {
+	doc := f.doc
+	if f.needs != "" {
+		doc += " Has no effect without " + f.needs + "."
 	}
-	if f.Tag.Get("capacity") == "too" {
+	if f.leaves > 0 {
+		doc += fmt.Sprintf(" At most max_run_duration - %s.", f.leaves)
+	}
+	if f.capacity == "too" {
 		doc += " Beside capacity, it is set in the nodeset itself."
 	}
-	if f.Tag.Get("reload") == "restart" {
+	if f.restart {
 		doc += " A change needs a restart of the daemon."
 	}
 	return doc
 }
 
-// forms are the values of texts and lists, by their form.
-var forms = map[string]string{
-	"path": "absolute path", "address": "HOST:PORT", "endpoint": "http(s)://HOST[:PORT]", "cluster": "name", "project": "id", "name": "name",
-}
-
 // valuesOf returns the permitted values of a key.
-func valuesOf(f reflect.StructField) string {
-	words, form, bounds, unit := f.Tag.Get("words"), f.Tag.Get("form"), f.Tag.Get("range"), f.Tag.Get("unit")
+func valuesOf(f field) string {
 	switch {
-	case f.Tag.Get("values") != "":
-		return f.Tag.Get("values")
-	case words != "":
-		return either(strings.Fields(words))
-	case form != "":
-		return forms[form]
-	case unit == "s":
-		low, high, _ := strings.Cut(bounds, " to ")
-		return inSeconds(low) + " to " + inSeconds(high) + " s"
-	case unit == "duration":
-		return bounds
-	case bounds != "":
-		return strings.TrimSpace(bounds + " " + unit)
-	case f.Type.Kind() == reflect.Bool:
+	case f.values != "":
+		return f.values
+	case len(f.words) > 0:
+		return either(f.words)
+	case f.form != "":
+		return forms[f.form].values
+	case f.bounds != "":
+		return strings.TrimSpace(f.bounds + " " + f.unit)
+	case f.is.Kind() == reflect.Bool:
 		return "true or false"
-	case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
+	case f.is == reflect.TypeFor[[]string]():
 		return "list of names"
 	}
 	return "mapping"
 }
 
 // defaultOf returns the value without the key.
-func defaultOf(f reflect.StructField) string {
-	unset := f.Tag.Get("default")
+func defaultOf(f field) string {
 	switch {
-	case f.Tag.Get("required") == "true":
+	case f.required:
 		return "required"
-	case f.Tag.Get("unit") == "s" && unset != "":
-		return inSeconds(unset)
-	case unset != "":
-		return unset
-	case f.Tag.Get("words") != "" && f.Tag.Get("capacity") != "only":
-		return strings.Fields(f.Tag.Get("words"))[0]
-	case f.Type.Kind() == reflect.Bool:
+	case f.unset != "" && f.capacity != "only":
+		return f.unset
+	case f.is.Kind() == reflect.Bool:
 		return "false"
-	case strings.HasPrefix(f.Tag.Get("range"), "0"): // a key without 0 may be unset
-		return "0"
+	case strings.HasPrefix(f.bounds, "0"): // a key without 0 may be unset
+		low, _, _ := strings.Cut(f.bounds, " to ")
+		return low
 	}
 	return ""
-}
-
-// inSeconds returns a duration in a tag as a number of seconds.
-func inSeconds(text string) string {
-	return strconv.Itoa(int(number(duration, text) / int64(time.Second)))
 }

@@ -37,12 +37,10 @@ func TestInvalidFiles(t *testing.T) {
 		want    string // for each line, the text after the name of the file
 	}{
 		"a limit of nothing":              {"interval: 30s", "limits: {bio: {account: bio, gpu_hours: }}", `18: slurmflex.limits.bio: limits nothing; set gpu_hours or cost`},
-		"a negative limit":                {"interval: 30s", "limits: {bio: {gpu_hours: -5}}", `18: slurmflex.limits.bio.gpu_hours: -5 is below 1; must be 1 to 1000000000`},
 		"a limit of several":              {"interval: 30s", "limits: {bio: {account: bio, user: ada, cost: 1}}", `18: slurmflex.limits.bio: has several of partition, account and user; keep one`},
 		"a limit of an unknown partition": {"interval: 30s", "limits: {bio: {partition: dev, cost: 1}}", `18: slurmflex.limits.bio.partition: unknown partition "dev"; define it or remove it`},
 		"a limit with a bad name":         {"interval: 30s", "limits: {a b: {cost: 1}}", `18: slurmflex.limits."a b": the name of a limit has letters, digits, dashes and underscores only; rename it`},
 		"a limit for an unknown period":   {"interval: 30s", "limits: {bio: {cost: 1, per: year}}", `18: slurmflex.limits.bio.per: "year" is not known; must be month, week or day`},
-		"a limit with an unknown key":     {"interval: 30s", "limits: {bio: {cost: 1, hours: 3}}", `18: slurmflex.limits.bio.hours: unknown key; remove it`},
 
 		// The file as a whole.
 		"a misspelt key at the top": {"slurm_bin_dir:", "slurm_bindir:", `3: slurm_bindir: unknown key; did you mean slurm_bin_dir?`},
@@ -57,78 +55,42 @@ func TestInvalidFiles(t *testing.T) {
 			"  interval:", "  " + strings.Repeat("é", 50) + ":",
 			`18: slurmflex."` + strings.Repeat("é", 40) + `…": unknown key; remove it`,
 		},
-		"a mapping as a key":      {"slurm_bin_dir:", "{a: b}:", `3: a mapping is not a key; write a word`},
-		"a key with a line break": {"  interval:", `  "a\nb":`, `18: slurmflex."a\nb": unknown key; remove it`},
+		"a mapping as a key": {"slurm_bin_dir:", "{a: b}:", `3: a mapping is not a key; write a word`},
 		"a region without endpoint": {
 			"  interval: 30s", "  regions: {gke-us-central1: {token_file: /etc/token}}",
-			`18: slurmflex.regions.gke-us-central1.endpoint: missing; set it to the address of the program that serves this region, such as http://127.0.0.1:8930`,
-		},
-		"a region with a path as its endpoint": {
-			"  interval: 30s", "  regions: {gke-us-central1: {endpoint: http://127.0.0.1:8930/v1}}",
-			`18: slurmflex.regions.gke-us-central1.endpoint: "http://127.0.0.1:8930/v1" is not http://HOST:PORT or https://HOST; use that form, without a path`,
+			`18: slurmflex.regions.gke-us-central1.endpoint: missing; must be http(s)://HOST[:PORT]`,
 		},
 		"a region's token in clear": {
 			"  interval: 30s", "  regions: {gke-us-central1: {endpoint: http://gke.example, token_file: /etc/token}}",
 			`18: slurmflex.regions.gke-us-central1.endpoint: the token in /etc/token would be sent to http://gke.example unencrypted; use https://HOST or an address of this host`,
 		},
-		"an ill-formed region": {
-			"  interval: 30s", "  regions: {GKE: {endpoint: http://127.0.0.1:8930}}",
-			`18: slurmflex.regions.GKE: "GKE" is not the name of a region; must be a letter followed by letters, digits and inner dashes, all lower case`,
-		},
-		"a key that a region does not have": {
-			"  interval: 30s", "  regions: {gke-us-central1: {endpoint: http://127.0.0.1:8930, token: x}}",
-			`18: slurmflex.regions.gke-us-central1.token: unknown key; remove it`,
-		},
 		"no cluster name": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name:",
-			`1: slurm_cluster_name: missing; set it to the first part of the node names`,
-		},
-		"an empty cluster name": {
-			"slurm_cluster_name: hpc", `slurm_cluster_name: ""`,
-			`1: slurm_cluster_name: missing; set it to the first part of the node names`,
+			`1: slurm_cluster_name: missing; must be a letter, then lower-case letters, digits and inner dashes, at most 38 characters`,
 		},
 		"an ill-formed cluster name": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name: 1_hpc-",
-			`1: slurm_cluster_name: "1_hpc-" is not a Compute name; must be a letter followed by letters, digits and inner dashes, all lower case`,
+			`1: slurm_cluster_name: "1_hpc-" is not valid; must be a letter, then lower-case letters, digits and inner dashes, at most 38 characters`,
 		},
 		"a cluster name that is too long": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name: " + long,
-			`1: slurm_cluster_name: "` + long + `" has 47 characters; must have at most 38, because an instance group's name has at most 63`,
+			`1: slurm_cluster_name: "` + long + `" is not valid; must be a letter, then lower-case letters, digits and inner dashes, at most 38 characters`,
 		},
-		"a cluster name that is a number": {
-			"slurm_cluster_name: hpc", "slurm_cluster_name: 7",
-			`1: slurm_cluster_name: 7 is not a string; write a string in quotes`,
-		},
-		"no project": {"project: example-project\n", "", `1: project: missing; set it to the id of the nodes' project`},
 		"a project that is a link": {
 			"project: example-project", "project: projects/x",
-			`2: project: "projects/x" is not a project id; use the id shown in the console, such as my-project-123`,
+			`2: project: "projects/x" is not valid; must be a project's id, such as my-project-123`,
 		},
 		"a relative slurm_bin_dir": {
 			"slurm_bin_dir: /usr/bin", "slurm_bin_dir: bin",
-			`3: slurm_bin_dir: "bin" is not an absolute path; start it with /`,
+			`3: slurm_bin_dir: "bin" is not valid; must be an absolute path`,
 		},
 		"a list of nodesets": {"nodeset:\n", "nodeset: []\nnodeset_tpu:\n", `4: nodeset: a list is not a mapping; write keys and values`},
 
 		// Nodesets.
 		"a misspelt dws_flex": {"dws_flex:", "dws_flx:", `12: nodeset.a3.dws_flx: unknown key; did you mean dws_flex?`},
-		"a misspelt key in a nodeset that is not ours": {
-			"node_count_static: 1", "node_count_statc: 1",
-			`14: nodeset.cpu.node_count_statc: unknown key; did you mean node_count_static?`,
-		},
 		"a nodeset that is not a mapping": {
 			"cpu: {nodeset_name: cpu, node_count_static: 1}", "cpu: 5",
 			`14: nodeset.cpu: 5 is not a mapping; write keys and values`,
-		},
-		"a nodeset under another key": {
-			"nodeset_name: a3", "nodeset_name: a4",
-			`6: nodeset.a3.nodeset_name: "a4" differs from its key "a3"; write the same name in both` + "\n" +
-				`16: partitions.train.partition_nodeset[0]: unknown nodeset "a3"; did you mean a4?`,
-		},
-		"two nodesets of one name": {
-			"nodeset_name: cpu", "nodeset_name: a3",
-			`14: nodeset.cpu.nodeset_name: "a3" differs from its key "cpu"; write the same name in both` + "\n" +
-				`14: nodeset.cpu: has the same node names as nodeset "a3" on line 5; rename it`,
 		},
 		"a TPU nodeset of the same name": {
 			"partitions:", "nodeset_tpu: {a3: {}}\npartitions:",
@@ -136,29 +98,21 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a nodeset name that Compute refuses": {
 			"a3:\n    nodeset_name: a3", "A_3:\n    nodeset_name: A_3",
-			`6: nodeset.A_3.nodeset_name: "A_3" cannot be part of a Compute name; must have only letters, digits and inner dashes, all lower case` + "\n" +
+			`5: nodeset.A_3: "A_3" cannot be part of a Compute name; must have only letters, digits and inner dashes, all lower case` + "\n" +
 				`16: partitions.train.partition_nodeset[0]: unknown nodeset "a3"; define it or remove it`,
 		},
 		"names that are too long together": {
 			"a3:\n    nodeset_name: a3", long + ":\n    nodeset_name: " + long,
-			`6: nodeset.` + long + `.nodeset_name: "` + long + `" has 47 characters; must have at most 36, because a group's name adds the cluster's name and a job id and has at most 63` + "\n" +
+			`5: nodeset.` + long + `: "` + long + `" has 47 characters; must have at most 36, because a group's name adds the cluster's name and a job id and has at most 63` + "\n" +
 				`16: partitions.train.partition_nodeset[0]: unknown nodeset "a3"; define it or remove it`,
-		},
-		"a negative number of static nodes": {
-			"node_count_static: 0", "node_count_static: -1",
-			`7: nodeset.a3.node_count_static: -1 is below 0; must be 0 to 100000`,
 		},
 		"too many dynamic nodes": {
 			"node_count_dynamic_max: 64", "node_count_dynamic_max: 100001",
-			`8: nodeset.a3.node_count_dynamic_max: 100001 is above 100000; must be 0 to 100000`,
+			`8: nodeset.a3.node_count_dynamic_max: 100001 is out of range; must be 0 to 100000`,
 		},
 		"too many nodes together": {
 			"node_count_static: 0", "node_count_static: 99999",
 			`8: nodeset.a3.node_count_dynamic_max: adds up to 100063 nodes with the static ones; the sum must be at most 100000`,
-		},
-		"a node count in quotes": {
-			"node_count_static: 0", `node_count_static: "0"`,
-			`7: nodeset.a3.node_count_static: "0" is not a whole number; must be 0 to 100000`,
 		},
 		"a node count that is not whole": {
 			"node_count_static: 0", `node_count_static: 1.5`,
@@ -166,27 +120,23 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a node count beyond 64 bits": {
 			"node_count_static: 0", `node_count_static: 18446744073709551615`,
-			`7: nodeset.a3.node_count_static: 18446744073709551615 is out of range; must be 0 to 100000`,
+			`7: nodeset.a3.node_count_static: 18446744073709551615 is not a whole number; must be 0 to 100000`,
 		},
 		"a renewal before the lease starts": {
 			"max_run_duration: 604800", "max_run_duration: 600\n      renew_before: 600",
-			`14: nodeset.a3.dws_flex.renew_before: 600 s is not shorter than a lease of 600 s, so the node would be renewed forever; must be less than max_run_duration`,
+			`14: nodeset.a3.dws_flex.renew_before: 10m0s leaves less than 1s of a lease of 10m0s; must be at most 9m59s`,
 		},
 		"a margin as long as the lease": {
 			"max_run_duration: 604800", "max_run_duration: 7200\n      use_job_duration: true\n      job_duration_margin: 7141",
-			`15: nodeset.a3.dws_flex.job_duration_margin: 7141 s leaves no time for a job in a lease of 7200 s; must be at most max_run_duration - 60, which is 7140`,
-		},
-		"a warning before the lease starts": {
-			"max_run_duration: 604800", "max_run_duration: 600\n      lease_end_warning: 600",
-			`14: nodeset.a3.dws_flex.lease_end_warning: 600 s is not shorter than a lease of 600 s, so each job would be signalled when it starts; must be less than max_run_duration`,
+			`15: nodeset.a3.dws_flex.job_duration_margin: 1h59m1s leaves less than 1m0s of a lease of 2h0m0s; must be at most 1h59m0s`,
 		},
 		"keep_idle with a lease for one job": {
 			"max_run_duration: 604800", "use_job_duration: true\n      keep_idle: 600",
 			`14: nodeset.a3.dws_flex.keep_idle: cannot be combined with use_job_duration, because such a lease ends with its job; remove use_job_duration or this`,
 		},
 		"keep_idle for a whole lease": {
-			"max_run_duration: 604800", "max_run_duration: 3600\n      keep_idle: 3000",
-			`14: nodeset.a3.dws_flex.keep_idle: 3000 s leaves no usable part of a lease of 3600 s; must be less than max_run_duration - 600, which is 3000`,
+			"max_run_duration: 604800", "max_run_duration: 3600\n      keep_idle: 3001",
+			`14: nodeset.a3.dws_flex.keep_idle: 50m1s leaves less than 10m0s of a lease of 1h0m0s; must be at most 50m0s`,
 		},
 		"salvage with node_by_node": {
 			"max_run_duration: 604800", "provisioning: node_by_node\n      salvage: true",
@@ -218,13 +168,9 @@ func TestInvalidFiles(t *testing.T) {
 			"dws_flex:\n      max_run_duration: 604800", "capacity: null",
 			`12: nodeset.a3.capacity: empty; must be on_demand, spot or reservation`,
 		},
-		"an unknown capacity": {
-			"dws_flex:\n      max_run_duration: 604800", "capacity: calendar",
-			`12: nodeset.a3.capacity: "calendar" is not known; must be on_demand, spot or reservation`,
-		},
 		"a reservation without its name": {
 			"dws_flex:\n      max_run_duration: 604800", "capacity: reservation",
-			`5: nodeset.a3.reservation_name: missing; must be NAME, or projects/PROJECT/reservations/NAME for a shared reservation`,
+			`5: nodeset.a3.reservation_name: missing; must be NAME or projects/PROJECT/reservations/NAME`,
 		},
 		"two kinds of capacity": {
 			"dws_flex:\n      max_run_duration: 604800", "capacity: on_demand\n    spot: true\n    reservation_name: r",
@@ -236,26 +182,10 @@ func TestInvalidFiles(t *testing.T) {
 			`13: nodeset.a3.enable_placement: has no effect with capacity, because its machines are not in a group with a placement policy; remove it` + "\n" +
 				`14: nodeset.a3.placement_max_distance: has no effect with capacity, because its machines are not in a group with a placement policy; remove it`,
 		},
-		"a key of dws_flex beside capacity": {
-			"dws_flex:\n      max_run_duration: 604800", "capacity: spot\n    fallback_after: 3600",
-			`13: nodeset.a3.fallback_after: has no effect with capacity, because its machines are created immediately or not at all, and without a lease; remove it`,
-		},
-		"a key of dws_flex beside it": {
-			"dws_flex:", "fallback_after: 3600\n    dws_flex:",
-			`12: nodeset.a3.fallback_after: has no effect here; move it into dws_flex`,
-		},
-		"a key of dws_flex in a nodeset without dws_flex": {
-			"node_count_static: 1", "keep_idle: 600",
-			`14: nodeset.cpu.keep_idle: has no effect here; move it into dws_flex`,
-		},
-		"a switch of dws_flex that is not indented": {
-			"dws_flex:\n      max_run_duration: 604800", "dws_flex:\n    enabled: false",
-			`13: nodeset.a3.enabled: has no effect here; move it into dws_flex`,
-		},
 		"keys of slurmflex, dws_flex and nodesets at the top": {
 			"slurm_bin_dir:", "interval: 60\nprovision_timeout: 60\ncapacity: spot\nresume_program: /x\nslurm_bin_dir:",
 			`3: interval: has no effect here; move it into slurmflex` + "\n" +
-				`4: provision_timeout: has no effect here; move it into dws_flex of a nodeset` + "\n" +
+				`4: provision_timeout: has no effect here; move it into dws_flex of a nodeset without capacity` + "\n" +
 				`5: capacity: has no effect here; move it into a nodeset without dws_flex` + "\n" +
 				`6: resume_program: has no effect here; move it into slurmflex.delegate`,
 		},
@@ -269,19 +199,11 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a subnetwork without a region": {
 			"projects/p/regions/us-central1/subnetworks/default", "default",
-			`10: nodeset.a3.subnetwork: "default" names no region; must be projects/PROJECT/regions/REGION/subnetworks/NAME`,
-		},
-		"no instance template": {
-			"instance_template: projects/p/regions/us-central1/instanceTemplates/a3", "instance_template: null",
-			`9: nodeset.a3.instance_template: missing; must be projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME`,
+			`10: nodeset.a3.subnetwork: "default" is not valid; must be projects/PROJECT/regions/REGION/subnetworks/NAME`,
 		},
 		"a bare instance template": {
 			"projects/p/regions/us-central1/instanceTemplates/a3", "a3",
-			`9: nodeset.a3.instance_template: "a3" is not a template link; must be projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME`,
-		},
-		"a zonal instance template": {
-			"projects/p/regions/us-central1/instanceTemplates/a3", "projects/p/zones/us-central1-a/instanceTemplates/a3",
-			`9: nodeset.a3.instance_template: "projects/p/zones/us-central1-a/instanceTemplates/a3" is not a template link; must be projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME`,
+			`9: nodeset.a3.instance_template: "a3" is not valid; must be projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME`,
 		},
 		"a template of another region": {
 			"regions/us-central1/instanceTemplates", "regions/us-east4/instanceTemplates",
@@ -289,10 +211,6 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"no zones": {
 			"zone_policy_allow: [us-central1-a]", "zone_policy_allow: []",
-			`11: nodeset.a3.zone_policy_allow: no zone is left; allow at least one zone of the subnetwork's region and do not deny it`,
-		},
-		"every zone denied": {
-			"dws_flex:", "zone_policy_deny: [us-central1-a, us-central1-b]\n    dws_flex:",
 			`11: nodeset.a3.zone_policy_allow: no zone is left; allow at least one zone of the subnetwork's region and do not deny it`,
 		},
 		"zones outside the region": {
@@ -314,15 +232,11 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a placement distance out of range": {
 			"dws_flex:", "placement_max_distance: 4\n    dws_flex:",
-			`12: nodeset.a3.placement_max_distance: 4 is above 3; must be 1 to 3`,
+			`12: nodeset.a3.placement_max_distance: 4 is out of range; must be 1 to 3`,
 		},
 		"a topology for A4X": {
 			"dws_flex:", "accelerator_topology: 1x72\n    dws_flex:",
 			`12: nodeset.a3.accelerator_topology: "1x72" is for A4X machines, which slurmflex does not support; remove it, or provision these nodes without slurmflex`,
-		},
-		"a placement distance of 0": {
-			"dws_flex:", "placement_max_distance: 0\n    dws_flex:",
-			`12: nodeset.a3.placement_max_distance: 0 is below 1; must be 1 to 3`,
 		},
 		"a word for a boolean": {
 			"dws_flex:", "enable_placement: \"true\"\n    dws_flex:",
@@ -342,42 +256,20 @@ func TestInvalidFiles(t *testing.T) {
 			"dws_flex:\n      max_run_duration: 604800", "dws_flex: true",
 			`12: nodeset.a3.dws_flex: true is not a mapping; write keys and values`,
 		},
-		"a run duration that is too short": {"604800", "300", `13: nodeset.a3.dws_flex.max_run_duration: 300 s is below 600 s; must be 600 to 604800`},
-		"a run duration that is too long": {
-			"604800", "604801",
-			`13: nodeset.a3.dws_flex.max_run_duration: 604801 s is above 604800 s; must be 600 to 604800`,
-		},
-		"a run duration in words": {"604800", "7d", `13: nodeset.a3.dws_flex.max_run_duration: "7d" is not a whole number; must be 600 to 604800`},
-		"a negative margin": {
-			"max_run_duration: 604800", "job_duration_margin: -1",
-			`13: nodeset.a3.dws_flex.job_duration_margin: -1 s is below 0 s; must be 0 to 604800`,
-		},
-		"a negative time-out": {
-			"max_run_duration: 604800", "provision_timeout: -5",
-			`13: nodeset.a3.dws_flex.provision_timeout: -5 s is below 0 s; must be 0 to 31536000`,
-		},
+		"a run duration that is too short": {"604800", "300", `13: nodeset.a3.dws_flex.max_run_duration: 300 is out of range; must be 10m to 168h`},
+		"a run duration in words":          {"604800", "7d", `13: nodeset.a3.dws_flex.max_run_duration: "7d" is not a duration in whole seconds; must be 10m to 168h`},
 		"a key under its current and its former name": {
 			"max_run_duration: 604800", "fallback_after: 30\n      failover_after: 60",
 			`13: nodeset.a3.dws_flex.fallback_after: is the former name of failover_after, which is set too; remove this`,
 		},
 		"a request that is replaced too soon": {
 			"max_run_duration: 604800", "refresh_after: 600",
-			`13: nodeset.a3.dws_flex.refresh_after: 600 s is too short for a request to wait in Google's queue; must be 3600 or more, or 0 to never replace requests`,
+			`13: nodeset.a3.dws_flex.refresh_after: 10m0s is too short for a request to wait in Google's queue; must be 1h0m0s or more, or 0 to never replace requests`,
 		},
 		"a request that is replaced after its wait ends": {
 			"max_run_duration: 604800", "refresh_after: 7200\n      provision_timeout: 7200",
-			`13: nodeset.a3.dws_flex.refresh_after: provision_timeout ends the wait first; must be less than provision_timeout, which is 7200, or 0 to never replace requests`,
+			`13: nodeset.a3.dws_flex.refresh_after: provision_timeout ends the wait first; must be less than provision_timeout, which is 2h0m0s, or 0 to never replace requests`,
 		},
-		"an unknown provisioning": {
-			"max_run_duration: 604800", "provisioning: bulk",
-			`13: nodeset.a3.dws_flex.provisioning: "bulk" is not known; must be queued or node_by_node`,
-		},
-		"an unknown action after a time-out": {
-			"max_run_duration: 604800", "on_provision_timeout: kill",
-			`13: nodeset.a3.dws_flex.on_provision_timeout: "kill" is not known; must be requeue, hold or cancel`,
-		},
-		"no shared machines": {"max_run_duration: 604800", "share_requests: 1001", `13: nodeset.a3.dws_flex.share_requests: 1001 is above 1000; must be 1 to 1000`},
-		"no attempts":        {"max_run_duration: 604800", "max_attempts: 0", `13: nodeset.a3.dws_flex.max_attempts: 0 is below 1; must be 1 to 1000`},
 
 		// Partitions.
 		"a partition of an unknown nodeset": {
@@ -385,17 +277,13 @@ func TestInvalidFiles(t *testing.T) {
 			`19: partitions.train.partition_nodeset[1]: unknown nodeset "a33"; did you mean a3?` + "\n" +
 				`20: partitions.train.partition_nodeset[2]: unknown nodeset "nothing"; define it or remove it`,
 		},
-		"a partition under another key": {
-			"partition_name: train", "partition_name: trein",
-			`16: partitions.train.partition_name: "trein" differs from its key "train"; write the same name in both`,
-		},
 		"the partition of defaults": {
 			"train: {partition_name: train", "Default: {partition_name: Default",
 			`16: partitions.Default: PartitionName=Default sets the defaults of all partitions in slurm.conf; choose another name`,
 		},
 		"a key of dws_flex in a partition": {
 			"partition_name: train", "fallback_after: 3600",
-			`16: partitions.train.fallback_after: has no effect here; move it into dws_flex of a nodeset`,
+			`16: partitions.train.fallback_after: has no effect here; move it into dws_flex of a nodeset without capacity`,
 		},
 		"an unknown key in a partition": {
 			"partition_name: train", "enable_jobs_exclusive: true",
@@ -404,32 +292,18 @@ func TestInvalidFiles(t *testing.T) {
 
 		// slurmflex.
 		"an unknown key in slurmflex":        {"interval:", "intervall:", `18: slurmflex.intervall: unknown key; did you mean interval?`},
-		"a key of dws_flex in slurmflex":     {"interval: 30s", "max_attempts: 3", `18: slurmflex.max_attempts: unknown key; move it into dws_flex of a nodeset`},
+		"a key of dws_flex in slurmflex":     {"interval: 30s", "max_attempts: 3", `18: slurmflex.max_attempts: unknown key; move it into dws_flex of a nodeset without capacity`},
 		"an unknown key in delegate":         {"interval: 30s", "delegate: {resume: /x}", `18: slurmflex.delegate.resume: unknown key; remove it`},
-		"an interval that is too short":      {"30s", "500ms", `18: slurmflex.interval: 500ms is out of range; must be 1s to 1h0m0s`},
-		"an interval of too many seconds":    {"30s", "3601", `18: slurmflex.interval: 3601 s is above 3600 s; must be 1 to 3600`},
-		"an interval that is not a duration": {"30s", "often", `18: slurmflex.interval: "often" is not a duration; must be 1s to 1h0m0s`},
-		"the removed key of advice":          {"interval: 30s", "capacity_advice: true", `18: slurmflex.capacity_advice: no longer a key; remove it, and use slurmflex estimate, which reads only this cluster's waits`},
-		"the removed key of metrics":         {"interval: 30s", "metrics_by_account: true", `18: slurmflex.metrics_by_account: no longer a key; remove it, and use slurmflex cost --by account --json`},
-		"the removed key of notifications":   {"interval: 30s", "notify_program: /x", `18: slurmflex.notify_program: no longer a key; remove it, and use Slurm's --mail-type, and Alertmanager with the alert rules of slurmflex`},
+		"an interval that is too short":      {"30s", "500ms", `18: slurmflex.interval: "500ms" is not a duration in whole seconds; must be 1s to 1h`},
+		"an interval that is not a duration": {"30s", "often", `18: slurmflex.interval: "often" is not a duration in whole seconds; must be 1s to 1h`},
 		"a removed key":                      {"interval: 30s", "max_gates: 10", `18: slurmflex.max_gates: no longer a key; remove it, and set waiting: pending for jobs that start as soon as their machines are up`},
-		"no active requests":                 {"interval: 30s", "max_active_requests: 0", `18: slurmflex.max_active_requests: 0 is below 1; must be 1 to 100000`},
-		"a limit for a user below 0":         {"interval: 30s", "max_active_requests_per_user: -1", `18: slurmflex.max_active_requests_per_user: -1 is below 0; must be 0 to 100000`},
-		"a queue position held for more than a year": {
-			"interval: 30s", "yield_after: 31536001",
-			`18: slurmflex.yield_after: 31536001 s is above 31536000 s; must be 0 to 31536000`,
-		},
 		"an address without a port": {
 			"interval: 30s", "http_address: localhost",
-			`18: slurmflex.http_address: "localhost" is not host:port; use an address such as 127.0.0.1:8918`,
-		},
-		"an address with a port out of range": {
-			"interval: 30s", `http_address: ":65536"`,
-			`18: slurmflex.http_address: ":65536" is not host:port; use an address such as 127.0.0.1:8918`,
+			`18: slurmflex.http_address: "localhost" is not valid; must be HOST:PORT`,
 		},
 		"an endpoint with a path": {
 			"interval: 30s", `compute_endpoint: http://localhost:1/compute`,
-			`18: slurmflex.compute_endpoint: "http://localhost:1/compute" is not http://HOST:PORT or https://HOST; use that form, without a path`,
+			`18: slurmflex.compute_endpoint: "http://localhost:1/compute" is not valid; must be http(s)://HOST[:PORT]`,
 		},
 		"an endpoint that would receive unencrypted tokens": {
 			"interval: 30s", `{compute_endpoint: "http://10.0.0.5:8900", credentials_file: /etc/key.json}`,
@@ -437,27 +311,22 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"an endpoint without a scheme": {
 			"interval: 30s", `compute_endpoint: localhost:8080`,
-			`18: slurmflex.compute_endpoint: "localhost:8080" is not http://HOST:PORT or https://HOST; use that form, without a path`,
+			`18: slurmflex.compute_endpoint: "localhost:8080" is not valid; must be http(s)://HOST[:PORT]`,
 		},
 		"relative paths": {
 			"interval: 30s", `{run_dir: a, state_dir: f, log_file: b, credentials_file: c, delegate: {resume_program: d, suspend_program: e}}`,
-			`18: slurmflex.delegate.resume_program: "d" is not an absolute path; start it with /` + "\n" +
-				`18: slurmflex.delegate.suspend_program: "e" is not an absolute path; start it with /` + "\n" +
-				`18: slurmflex.run_dir: "a" is not an absolute path; start it with /` + "\n" +
-				`18: slurmflex.state_dir: "f" is not an absolute path; start it with /` + "\n" +
-				`18: slurmflex.log_file: "b" is not an absolute path; start it with /` + "\n" +
-				`18: slurmflex.credentials_file: "c" is not an absolute path; start it with /`,
-		},
-		"an unknown log format": {"interval: 30s", `log_format: xml`, `18: slurmflex.log_format: "xml" is not known; must be auto, json or console`},
-		"an unknown log level": {
-			"interval: 30s", `log_level: loud`,
-			`18: slurmflex.log_level: "loud" is not known; must be info, debug, warn or error`,
+			`18: slurmflex.delegate.resume_program: "d" is not valid; must be an absolute path` + "\n" +
+				`18: slurmflex.delegate.suspend_program: "e" is not valid; must be an absolute path` + "\n" +
+				`18: slurmflex.run_dir: "a" is not valid; must be an absolute path` + "\n" +
+				`18: slurmflex.state_dir: "f" is not valid; must be an absolute path` + "\n" +
+				`18: slurmflex.log_file: "b" is not valid; must be an absolute path` + "\n" +
+				`18: slurmflex.credentials_file: "c" is not valid; must be an absolute path`,
 		},
 
 		"several problems, each once, by line": {
 			"slurm_cluster_name: hpc\nproject: example-project", "slurm_cluster_name: [hpc]\nprojct: x",
 			`1: slurm_cluster_name: a list is not a string; write a string in quotes` + "\n" +
-				`1: project: missing; set it to the id of the nodes' project` + "\n" +
+				`1: project: missing; must be a project's id, such as my-project-123` + "\n" +
 				`2: projct: unknown key; did you mean project?`,
 		},
 	}

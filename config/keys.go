@@ -11,9 +11,8 @@ import (
 // messages, and readers of keys that Load ignores. A key is a path such as nodeset.a3.dws_flex. An
 // item of a list has its index in the path: zone_policy_allow[0].
 type Keys struct {
-	File  string // the name of the file
-	keys  map[string]written
-	order []string
+	File string // the name of the file
+	keys map[string]written
 }
 
 type written struct {
@@ -62,7 +61,6 @@ func (k *Keys) note(r *reader, path string, e entry, depth int) {
 		w.value, w.given = n.Value, true
 	}
 	k.keys[path] = w
-	k.order = append(k.order, path)
 	k.add(r, path, e.value, depth+1)
 }
 
@@ -91,19 +89,4 @@ func (k *Keys) Line(key string) int {
 func (k *Keys) Value(key string) (string, bool) {
 	w := k.keys[key]
 	return w.value, w.given
-}
-
-// Setting is a key and its value.
-type Setting struct{ Key, Value string }
-
-// Below returns the scalar values directly below a key, in the order of the file.
-func (k *Keys) Below(key string) []Setting {
-	var all []Setting
-	for _, path := range k.order {
-		name, below := strings.CutPrefix(path, key+".")
-		if w := k.keys[path]; below && w.given && !strings.ContainsAny(name, ".[") {
-			all = append(all, Setting{name, w.value})
-		}
-	}
-	return all
 }

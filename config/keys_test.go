@@ -66,8 +66,6 @@ func TestValueIsReturnedAsWritten(t *testing.T) {
 	}
 	assert.True(t, k.Has("nodeset.a3.node_conf.Feature"))
 	assert.False(t, k.Has("slurmflex"))
-	assert.Equal(t, []Setting{{"CPUs", "4"}, {"Gres", ""}}, k.Below("nodeset.a3.node_conf"))
-	assert.Empty(t, k.Below("nodeset.a3.node"))
 }
 
 func TestKeysAreThoseOfTheFileRead(t *testing.T) {

@@ -1,8 +1,8 @@
 package config
 
 import (
+	"fmt"
 	"regexp"
-	"strings"
 )
 
 const (
@@ -12,60 +12,56 @@ const (
 	// longestJob is the longest suffix of a nodeset's name in a group name: the job's number, which
 	// Slurm stores in 32 bits, the part and the attempt.
 	longestJob = "-job-4294967295-p99-r99"
+	// maxCluster is the longest name of a cluster: it leaves room for a nodeset's name of one letter.
+	maxCluster = maxName - len("-n") - len(longestJob)
 )
 
 var (
-	computeName     = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
-	nodeSetName     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
-	projectID       = regexp.MustCompile(`^[a-z0-9][-a-z0-9.:]*[a-z0-9]$`)
-	zoneName        = regexp.MustCompile(`^([a-z0-9-]+)-[a-z0-9]+$`)
-	reservationName = regexp.MustCompile(`^(?:projects/[^/]+/reservations/)?[a-z]([-a-z0-9]*[a-z0-9])?$`)
-	templateLink    = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?(?:global|regions/([^/]+))/instanceTemplates/[^/]+$`)
-	subnetLink      = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?regions/([^/]+)/subnetworks/[^/]+$`)
+	computeName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+	nodeSetName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	zoneName    = regexp.MustCompile(`^([a-z0-9-]+)-[a-z0-9]+$`)
 )
 
-// clusterName reads the cluster's name, the first part of every name that slurmflex creates.
-func (s *section) clusterName(key string) string {
-	const longest = maxName - len("-n") - len(longestJob)
-	name := s.text(key, "")
-	switch {
-	case name == "":
-		s.problem(key, "missing; set it to the first part of the node names")
-	case len(name) > longest:
-		s.problem(key, "%s has %d characters; must have at most %d, because an instance group's name has at most %d",
-			quote(name), len(name), longest, maxName)
-	case !computeName.MatchString(name):
-		s.problem(key, "%s is not a Compute name; must be a letter followed by letters, digits and inner dashes, all lower case", quote(name))
-	}
-	return name
+// form is a form of texts.
+type form struct {
+	is     *regexp.Regexp // a group matches the region
+	values string         // for people
 }
 
-// project reads the project's id.
-func (s *section) project(key string) string {
-	id := s.text(key, "")
-	switch {
-	case id == "":
-		s.problem(key, "missing; set it to the id of the nodes' project")
-	case !projectID.MatchString(id):
-		s.problem(key, "%s is not a project id; use the id shown in the console, such as my-project-123", quote(id))
-	}
-	return id
+// forms are the forms that a tag can name.
+var forms = map[string]form{
+	"path":     {regexp.MustCompile(`^/`), "an absolute path"},
+	"address":  {regexp.MustCompile(`^[^\s/?#@]*:\d{1,5}$`), "HOST:PORT"},
+	"endpoint": {regexp.MustCompile(`^https?://[^\s/?#@:][^\s/?#@]*$`), "http(s)://HOST[:PORT]"},
+	"cluster": {
+		regexp.MustCompile(fmt.Sprintf(`^[a-z]([-a-z0-9]{0,%d}[a-z0-9])?$`, maxCluster-2)),
+		fmt.Sprintf("a letter, then lower-case letters, digits and inner dashes, at most %d characters", maxCluster),
+	},
+	"project":     {regexp.MustCompile(`^[a-z0-9][-a-z0-9.:]*[a-z0-9]$`), "a project's id, such as my-project-123"},
+	"reservation": {regexp.MustCompile(`^(?:projects/[^/]+/reservations/)?[a-z]([-a-z0-9]*[a-z0-9])?$`), "NAME or projects/PROJECT/reservations/NAME"},
+	"template": {
+		regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?(?:global|regions/([^/]+))/instanceTemplates/[^/]+$`),
+		"projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME",
+	},
+	"subnetwork": {
+		regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?regions/([^/]+)/subnetworks/[^/]+$`),
+		"projects/PROJECT/regions/REGION/subnetworks/NAME",
+	},
 }
 
-// ownName reads the name inside a nodeset or partition. It must equal the key. It may be left out.
-func (s *section) ownName(key string) string {
-	name := s.text(key, s.name)
-	if name != s.name {
-		s.problem(key, "%s differs from its key %s; write the same name in both", quote(name), quote(s.name))
+// regionIn returns the region in a text of a form; otherwise empty.
+func regionIn(of, text string) string {
+	if m := forms[of].is.FindStringSubmatch(text); m != nil {
+		return m[1]
 	}
-	return name
+	return ""
 }
 
-// absolute reads the absolute path of a file or folder.
-func (s *section) absolute(key, unset string) string {
-	path := s.text(key, unset)
-	if path != unset && !strings.HasPrefix(path, "/") {
-		s.problem(key, "%s is not an absolute path; start it with /", quote(path))
+// formed reads a text of a form.
+func (s *section) formed(key, of, unset string) string {
+	text := s.text(key, unset)
+	if text != unset && !forms[of].is.MatchString(text) {
+		s.problem(key, "%s is not valid; must be %s", quote(text), forms[of].values)
 	}
-	return path
+	return text
 }

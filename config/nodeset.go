@@ -13,17 +13,18 @@ const MaxNodes = 100_000
 // NodeSet is a set of nodes with the same properties. For a nodeset that slurmflex does not
 // provision, only Name, Static, DynamicMax and Line are read.
 type NodeSet struct {
-	Name       string `key:"nodeset_name" form:"name" doc:"Must equal the nodeset's key, which has only lower-case letters, digits and inner dashes."`
+	Name       string `key:"-"` // its key
 	Static     int    `key:"node_count_static" unit:"nodes" range:"0 to 100000" doc:"Nodes that are always up, with the lowest indexes."`
 	DynamicMax int    `key:"node_count_dynamic_max" unit:"nodes" range:"0 to 100000" doc:"Nodes that jobs can have or wait for at once, named CLUSTER-NODESET-INDEX. More than the machines that you expect, because waiting jobs keep nodes from more important ones."`
 	Line       int    `key:"-"`
 
 	// Template is global or in Region.
-	Template   string `key:"instance_template" values:"projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME" required:"true" doc:"Instance template of the machines: global, or in the subnetwork's region."`
-	Subnetwork string `key:"subnetwork" values:"projects/PROJECT/regions/REGION/subnetworks/NAME" required:"true" doc:"Subnetwork of the machines, which determines their region."`
+	Template   string `key:"instance_template" form:"template" required:"true" doc:"Instance template of the machines: global, or in the subnetwork's region."`
+	Subnetwork string `key:"subnetwork" form:"subnetwork" required:"true" doc:"Subnetwork of the machines, which determines their region."`
 	Region     string `key:"-"` // the region of Subnetwork
 	// Zones are those that are allowed and not denied, in the order of the file. There is at least one.
 	Zones     []string `key:"zone_policy_allow" values:"list of zones" required:"true" doc:"Zones of the region, at least one; Compute chooses one for each request."`
+	_         struct{} `key:"nodeset_name" values:"name" doc:"Of slurm-gcp. slurmflex uses the nodeset's key."`
 	_         struct{} `key:"zone_policy_deny" values:"list of zones" doc:"Zones excluded from zone_policy_allow."`
 	Placement bool     `key:"enable_placement" doc:"Place a job's nodes close together, by a workload policy."`
 	// PlacementDistance is 0 if it is not set.
@@ -72,21 +73,20 @@ func readNodeSets(root *section, cluster string) []*NodeSet {
 // readNodeSet reads a nodeset. If instances is false, the nodeset has TPUs or its nodes register
 // themselves, and slurmflex never provisions it.
 func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
-	ns := &NodeSet{Line: s.line}
+	ns := &NodeSet{Name: s.name, Line: s.line}
+	s.value("nodeset_name")
 	s.read(ns, inSize)
 	if ns.Size() > MaxNodes {
 		s.problem("node_count_dynamic_max", "adds up to %d nodes with the static ones; the sum must be at most %d", ns.Size(), MaxNodes)
 	}
 	if instances {
-		block := s.section("dws_flex")
-		ns.Flex = readFlex(block, s.has("dws_flex"))
+		ns.Flex = readFlex(s.section("dws_flex"), s.has("dws_flex"))
 		switch given := s.has("capacity"); {
 		case given && ns.Flex != nil:
 			s.problem("capacity", "conflicts with dws_flex, which provisions these nodes with flex-start; remove this, or set dws_flex.enabled: false")
 		case given:
 			ns.Flex = readCapacity(s)
 		}
-		s.refuseFlexKeys(block.known(), ns.Flex)
 	}
 	if ns.Flex == nil {
 		if instances {
@@ -112,12 +112,12 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 // checkNodeSetName checks a name against Compute's rules, because the name is part of instance and
 // group names.
 func (s *section) checkNodeSetName(name, cluster string) {
-	longest := maxName - len(cluster) - len("-") - len(longestJob)
+	longest := 1 + maxCluster - len(cluster)
 	switch {
 	case !nodeSetName.MatchString(name):
-		s.problem("nodeset_name", "%s cannot be part of a Compute name; must have only letters, digits and inner dashes, all lower case", quote(name))
-	case longest > 0 && len(name) > longest:
-		s.problem("nodeset_name", "%s has %d characters; must have at most %d, because a group's name adds the cluster's name and a job id and has at most %d",
+		s.r.problem(s.line, s.path, "%s cannot be part of a Compute name; must have only letters, digits and inner dashes, all lower case", quote(name))
+	case longest > 0 && len(name) > longest: // otherwise the cluster's name is too long
+		s.r.problem(s.line, s.path, "%s has %d characters; must have at most %d, because a group's name adds the cluster's name and a job id and has at most %d",
 			quote(name), len(name), longest, maxName)
 	}
 }
@@ -149,20 +149,6 @@ func (s *section) refuseOtherProvisioning(capacity Capacity) {
 	}
 }
 
-// refuseFlexKeys reports keys of dws_flex that are set directly in the nodeset. slurm-gcp uses none
-// of these names. Keys that are allowed with capacity were read before.
-func (s *section) refuseFlexKeys(keys []string, f *Flex) {
-	for _, key := range s.unread() {
-		switch {
-		case !slices.Contains(keys, key):
-		case f != nil && f.Capacity.AtOnce():
-			s.problem(key, "has no effect with capacity, because its machines are created immediately or not at all, and without a lease; remove it")
-		default:
-			s.problem(key, "has no effect here; move it into dws_flex")
-		}
-	}
-}
-
 // refusePlacement reports keys that request placement. slurm-gcp writes both keys into each
 // nodeset, as false and null if they are not set.
 func (s *section) refusePlacement() {
@@ -178,19 +164,9 @@ func (s *section) refusePlacement() {
 // readPlace reads the region, the zones and the template of the nodes.
 func (ns *NodeSet) readPlace(s *section) {
 	s.read(ns, only("subnetwork", "instance_template"))
-	if m := subnetLink.FindStringSubmatch(ns.Subnetwork); m != nil {
-		ns.Region = m[1]
-	} else {
-		s.problem("subnetwork", "%s; must be projects/PROJECT/regions/REGION/subnetworks/NAME", unlike(ns.Subnetwork, "names no region"))
-	}
-
-	m := templateLink.FindStringSubmatch(ns.Template)
-	switch {
-	case m == nil:
-		s.problem("instance_template", "%s; must be projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME",
-			unlike(ns.Template, "is not a template link"))
-	case m[1] != "" && ns.Region != "" && m[1] != ns.Region:
-		s.problem("instance_template", "is in region %s, but the subnetwork is in %s; use a template in %[2]s or a global template", quote(m[1]), quote(ns.Region))
+	ns.Region = regionIn("subnetwork", ns.Subnetwork)
+	if region := regionIn("template", ns.Template); region != "" && ns.Region != "" && region != ns.Region {
+		s.problem("instance_template", "is in region %s, but the subnetwork is in %s; use a template in %[2]s or a global template", quote(region), quote(ns.Region))
 	}
 	ns.readZones(s)
 }
@@ -209,12 +185,4 @@ func (ns *NodeSet) readZones(s *section) {
 	if len(ns.Zones) == 0 {
 		s.problem(key, "no zone is left; allow at least one zone of the subnetwork's region and do not deny it")
 	}
-}
-
-// unlike returns "missing" for an empty link, and otherwise the link with what is wrong.
-func unlike(link, wrong string) string {
-	if link == "" {
-		return "missing"
-	}
-	return quote(link) + " " + wrong
 }

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -20,14 +19,14 @@ const (
 
 // Options is the slurmflex section, which configures the program itself. field explains the tags.
 type Options struct {
-	Interval          time.Duration `key:"interval" unit:"duration" range:"1s to 1h" default:"30s" doc:"Longest time between passes, while Slurm can be read."`
+	Interval          time.Duration `key:"interval" range:"1s to 1h" default:"30s" doc:"Longest time between passes, while Slurm can be read."`
 	MaxActiveRequests int           `key:"max_active_requests" unit:"requests" range:"1 to 100000" default:"100" doc:"Most live requests in a region."`
 	MaxActivePerUser  int           `key:"max_active_requests_per_user" unit:"requests" range:"0 to 100000" doc:"Most live requests for one user's jobs in a region; 0: no limit."`
-	YieldAfter        time.Duration `key:"yield_after" unit:"duration" range:"0s to 8760h" default:"1h" doc:"When max_active_requests is reached, a request of this age may be cancelled for a job of higher priority; 0: never. Requests beyond a job's first partition always may."`
+	YieldAfter        time.Duration `key:"yield_after" range:"0s to 8760h" default:"1h" doc:"When max_active_requests is reached, a request of this age may be cancelled for a job of higher priority; 0: never. Requests beyond a job's first partition always may."`
 	Waiting           Waiting       `key:"waiting" words:"pending configuring" doc:"Whether waiting jobs are PENDING, or CONFIGURING on powered-down nodes."`
-	PendingGrace      time.Duration `key:"pending_grace" unit:"duration" range:"2m to 1h" default:"6m" doc:"Time from a stopped daemon's last pass until Slurm itself allocates powered-down nodes; whole minutes."`
+	PendingGrace      time.Duration `key:"pending_grace" range:"2m to 1h" default:"6m" doc:"Time from a stopped daemon's last pass until Slurm itself allocates powered-down nodes; whole minutes."`
 	MaxPartitions     int           `key:"max_partitions" unit:"partitions" range:"1 to 10" default:"3" doc:"Most partitions where machines are requested for a pending job at the same time."`
-	OnDemandAfter     time.Duration `key:"on_demand_after" unit:"duration" range:"0s to 8760h" default:"30m" doc:"Time from when nodes were first reserved for a pending job, or from when it first lacked free nodes, until on_demand machines are also requested for it."`
+	OnDemandAfter     time.Duration `key:"on_demand_after" range:"0s to 8760h" default:"30m" doc:"Time from when nodes were first reserved for a pending job, or from when it first lacked free nodes, until on_demand machines are also requested for it."`
 	MaxDeletions      int           `key:"max_deletions_per_pass" was:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10" doc:"Machines that one pass may delete without a power-down from Slurm."`
 	APICalls          int           `key:"api_calls_per_second" unit:"calls/s" range:"1 to 1000" default:"20" reload:"restart" doc:"Most calls to Compute per second, after a burst of ten seconds' worth."`
 	Limits            []Limit       `key:"limits" doc:"Limits on GPU hours and money, by names of your choice."`
@@ -37,7 +36,7 @@ type Options struct {
 	Delegate          Delegate      `key:"delegate" doc:"Programs for nodesets without dws_flex and capacity; without a program slurmflex leaves their nodes alone."`
 	RunDir            string        `key:"run_dir" form:"path" default:"/run/slurmflex" reload:"restart" doc:"Directory of socket and lock; SlurmUser's, mode 0700."`
 	StateDir          string        `key:"state_dir" form:"path" default:"/var/lib/slurmflex" reload:"restart" doc:"Directory of the history, which only people read; SlurmUser's."`
-	LogFile           string        `key:"log_file" form:"path" default:"SLURM_LOG_DIR/slurmflex.log" doc:"Log of hooks and their passes."`
+	LogFile           string        `key:"log_file" form:"path" default:"/var/log/slurm/slurmflex.log" doc:"Log of hooks and their passes."`
 	LogFormat         string        `key:"log_format" words:"auto json console" reload:"restart" doc:"auto: JSON in the file, readable lines on stderr."`
 	LogLevel          string        `key:"log_level" words:"info debug warn error" reload:"restart" doc:"Lowest severity logged."`
 	CredentialsFile   string        `key:"credentials_file" form:"path" reload:"restart" doc:"Key file, instead of Application Default Credentials."`
@@ -66,8 +65,6 @@ func readRegions(sections []*section) []Region {
 		switch {
 		case !computeName.MatchString(s.name):
 			s.r.problem(s.line, s.path, "%s is not the name of a region; must be a letter followed by letters, digits and inner dashes, all lower case", quote(s.name))
-		case region.Endpoint == "":
-			s.problem("endpoint", "missing; set it to the address of the program that serves this region, such as http://127.0.0.1:8930")
 		case region.TokenFile != "" && inClear(region.Endpoint):
 			s.problem("endpoint", "the token in %s would be sent to %s unencrypted; use https://HOST or an address of this host", region.TokenFile, region.Endpoint)
 		}
@@ -83,10 +80,10 @@ func (o Options) HasEndpoint(region string) bool {
 	return slices.ContainsFunc(o.Regions, func(r Region) bool { return r.Name == region })
 }
 
-// readOptions reads the slurmflex section. unset has the file names to use for missing keys.
-func readOptions(s *section, unset Options) Options {
+// readOptions reads the slurmflex section. credentials are the file of credentials if it names none.
+func readOptions(s *section, credentials string) Options {
 	o := defaults[Options]()
-	o.LogFile, o.CredentialsFile = unset.LogFile, unset.CredentialsFile
+	o.CredentialsFile = credentials
 	s.read(&o, all)
 	if o.CredentialsFile != "" && inClear(o.ComputeEndpoint) {
 		s.problem("compute_endpoint", "the tokens of credentials file %s would be sent to %s unencrypted; use https://HOST or an address of this host",
@@ -104,30 +101,4 @@ func inClear(endpoint string) bool {
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	return u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback())
-}
-
-// address reads the host and port to listen on. Without a host, slurmflex listens on all addresses.
-func (s *section) address(key, unset string) string {
-	address := s.text(key, unset)
-	u, err := url.Parse("//" + address)
-	if err == nil && u.Host == address {
-		_, err = strconv.ParseUint(u.Port(), 10, 16)
-	}
-	if err != nil || u.Host != address {
-		s.problem(key, "%s is not host:port; use an address such as %s", quote(address), unset)
-	}
-	return address
-}
-
-// endpoint reads the address of a Compute API.
-func (s *section) endpoint(key string) string {
-	endpoint := s.text(key, "")
-	if endpoint == "" {
-		return ""
-	}
-	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || endpoint != u.Scheme+"://"+u.Host {
-		s.problem(key, "%s is not http://HOST:PORT or https://HOST; use that form, without a path", quote(endpoint))
-	}
-	return endpoint
 }

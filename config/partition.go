@@ -10,13 +10,14 @@ import (
 
 // Partition is a partition of Slurm.
 type Partition struct {
-	Name      string   `key:"partition_name" form:"name" doc:"Must equal the partition's key."`
-	Exclusive bool     `key:"enable_job_exclusive" doc:"One job per node (OverSubscribe=EXCLUSIVE, from 26.05 Exclusive=NODE), powered down after it."`
-	NodeSets  []string `key:"partition_nodeset" doc:"The partition's nodesets."` // each once, in the order of the file
-	Line      int      `key:"-"`
-	_         struct{} `key:"partition_conf" values:"mapping" doc:"Parameters of PartitionName that config slurm-conf writes, such as {MaxTime: 2-0}."`
-	_         struct{} `key:"partition_nodeset_dyn" values:"list of names" doc:"Of slurm-gcp. slurmflex reads only names."`
-	_         struct{} `key:"partition_nodeset_tpu" values:"list of names" doc:"Of slurm-gcp. slurmflex reads only names."`
+	Name      string            `key:"-"` // its key
+	Exclusive bool              `key:"enable_job_exclusive" doc:"One job per node (OverSubscribe=EXCLUSIVE, from 26.05 Exclusive=NODE), powered down after it."`
+	NodeSets  []string          `key:"partition_nodeset" doc:"The partition's nodesets."` // each once, in the order of the file
+	Line      int               `key:"-"`
+	Conf      map[string]string `key:"partition_conf" doc:"Parameters of PartitionName that config slurm-conf writes, such as {MaxTime: 2-0}."`
+	_         struct{}          `key:"partition_name" values:"name" doc:"Of slurm-gcp. slurmflex uses the partition's key."`
+	_         struct{}          `key:"partition_nodeset_dyn" values:"list of names" doc:"Of slurm-gcp. slurmflex reads only names."`
+	_         struct{}          `key:"partition_nodeset_tpu" values:"list of names" doc:"Of slurm-gcp. slurmflex reads only names."`
 }
 
 // SetsOf returns a partition's nodesets, including those that slurmflex does not provision.
@@ -126,8 +127,9 @@ func readPartitions(root *section, known []*NodeSet) []Partition {
 }
 
 func readPartition(s *section, known []string) Partition {
-	p := Partition{Line: s.line}
-	s.read(&p, only("partition_name", "enable_job_exclusive"))
+	p := Partition{Name: s.name, Line: s.line}
+	s.value("partition_name")
+	s.read(&p, only("enable_job_exclusive", "partition_conf"))
 	if strings.EqualFold(p.Name, "default") {
 		s.r.problem(s.line, s.path, "PartitionName=%s sets the defaults of all partitions in slurm.conf; choose another name", p.Name)
 	}

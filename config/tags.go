@@ -16,45 +16,56 @@ import (
 //	key       the key in the file; "-" for a field that follows from other fields
 //	was       the former name of the key, which is still accepted
 //	range     the bounds of a number or duration, such as "1 to 1000" or "10m to 168h"
-//	unit      the unit of a number or duration; a duration in "s" is a whole number of seconds
+//	unit      the unit of a number
 //	default   the value without the key
+//	leaves    the least part of max_run_duration that a duration must leave
 //	words     the permitted values, separated by spaces; the first is the default
 //	form      the form of a text, a key of forms
 //	values    the permitted values, if no other tag names them
-//	required  "true" if there is no configuration without the key
+//	required  "true" if every configuration needs the key
 //	doc       the meaning
-//	needs     the key without which this key has no effect
+//	needs     the key that this key needs
 //	capacity  "too" if the key may also be set beside capacity, "only" if it is set only there
 //	reload    "restart" if a running process keeps the value that it started with
 type field struct {
 	index     int
+	is        reflect.Type
 	key       string
 	was       string
+	bounds    string // of a number; otherwise empty
+	low, high int64  // for a duration in nanoseconds
 	unit      string
-	low, high int64 // for a duration in nanoseconds
 	unset     string
 	words     []string
 	form      string
+	values    string
+	required  bool
+	doc       string
 	needs     string
+	leaves    time.Duration
 	capacity  string
 	restart   bool
 }
 
-// fieldsOf returns the fields of a struct that have a key, in the order of the struct.
-func fieldsOf(t reflect.Type) []field {
+// taggedOf returns all keys of a struct, in the order of the struct.
+func taggedOf(t reflect.Type) []field {
 	fields := make([]field, 0, t.NumField())
 	for i := range t.NumField() {
-		tag := t.Field(i).Tag
-		key := tag.Get("key")
-		if key == "" || key == "-" || t.Field(i).Name == "_" {
+		at := t.Field(i)
+		tag := at.Tag.Get
+		if tag("key") == "" || tag("key") == "-" {
 			continue
 		}
 		f := field{
-			index: i, key: key, was: tag.Get("was"), unit: tag.Get("unit"), unset: tag.Get("default"), words: strings.Fields(tag.Get("words")),
-			form: tag.Get("form"), needs: tag.Get("needs"), capacity: tag.Get("capacity"), restart: tag.Get("reload") == "restart",
+			index: i, is: at.Type, key: tag("key"), was: tag("was"), bounds: tag("range"), unit: tag("unit"), unset: tag("default"), words: strings.Fields(tag("words")),
+			form: tag("form"), values: tag("values"), required: tag("required") == "true", doc: tag("doc"), needs: tag("needs"), capacity: tag("capacity"),
+			restart: tag("reload") == "restart",
 		}
-		if low, high, bounded := strings.Cut(tag.Get("range"), " to "); bounded {
-			f.low, f.high = number(t.Field(i).Type, low), number(t.Field(i).Type, high)
+		if leaves := tag("leaves"); leaves != "" {
+			f.leaves = time.Duration(number(duration, leaves))
+		}
+		if low, high, bounded := strings.Cut(f.bounds, " to "); bounded {
+			f.low, f.high = number(f.is, low), number(f.is, high)
 		}
 		if f.unset == "" && len(f.words) > 0 {
 			f.unset = f.words[0]
@@ -62,6 +73,11 @@ func fieldsOf(t reflect.Type) []field {
 		fields = append(fields, f)
 	}
 	return fields
+}
+
+// fieldsOf returns the keys of a struct that have a field.
+func fieldsOf(t reflect.Type) []field {
+	return slices.DeleteFunc(taggedOf(t), func(f field) bool { return t.Field(f.index).Name == "_" })
 }
 
 // These functions select the fields of a Flex by the place where they are set.
@@ -77,7 +93,7 @@ func only(keys ...string) func(field) bool {
 
 // inSize selects the fields that every nodeset has, including those that slurmflex does not
 // provision.
-var inSize = only("nodeset_name", "node_count_static", "node_count_dynamic_max")
+var inSize = only("node_count_static", "node_count_dynamic_max")
 
 var duration = reflect.TypeFor[time.Duration]()
 
@@ -130,18 +146,17 @@ func (s *section) read(into any, selects func(field) bool) {
 				}
 			}
 			s.readField(f, v.Field(f.index))
+			if f.required && v.Field(f.index).IsZero() && f.form != "" {
+				s.problem(f.key, "missing; must be %s", forms[f.form].values)
+			}
 		}
 	}
 }
 
 func (s *section) readField(f field, v reflect.Value) {
 	switch {
-	case v.Type() == duration && f.unit == "s":
-		v.SetInt(int64(s.seconds(f.key, time.Duration(v.Int()), time.Duration(f.low), time.Duration(f.high))))
-	case v.Type() == duration:
-		v.SetInt(int64(s.duration(f.key, time.Duration(v.Int()), time.Duration(f.low), time.Duration(f.high))))
 	case v.CanInt():
-		v.SetInt(int64(s.integer(f.key, int(v.Int()), int(f.low), int(f.high))))
+		s.number(f, v)
 	case v.Kind() == reflect.Bool:
 		v.SetBool(s.flagOr(f.key, v.Bool()))
 	case v.Kind() == reflect.Map:
@@ -158,30 +173,11 @@ func (s *section) readField(f field, v reflect.Value) {
 		inner.finish()
 	case len(f.words) > 0:
 		v.SetString(s.choice(f.key, v.String(), f.words))
+	case f.form != "":
+		v.SetString(s.formed(f.key, f.form, v.String()))
 	default:
-		v.SetString(s.formed(f.form, f.key, v.String()))
+		v.SetString(s.text(f.key, v.String()))
 	}
-}
-
-// formed reads a text of a form.
-func (s *section) formed(form, key, unset string) string {
-	switch form {
-	case "path":
-		return s.absolute(key, unset)
-	case "address":
-		return s.address(key, unset)
-	case "endpoint":
-		return s.endpoint(key)
-	case "cluster":
-		return s.clusterName(key)
-	case "project":
-		return s.project(key)
-	case "name":
-		return s.ownName(key)
-	case "":
-		return s.text(key, unset)
-	}
-	panic(fmt.Sprintf("a struct tag of package config: unknown form %q", form))
 }
 
 // Unmet is a key that has no effect because a key that it needs is not set.

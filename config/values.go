@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -41,61 +42,31 @@ func (s *section) flagOr(key string, unset bool) bool {
 	return b
 }
 
-// integer reads a whole number from low to high.
-func (s *section) integer(key string, unset, low, high int) int {
-	if n, ok := s.value(key); ok {
-		return s.whole(key, n, unset, low, high, "")
-	}
-	return unset
-}
-
-// seconds reads a number of seconds from low to high.
-func (s *section) seconds(key string, unset, low, high time.Duration) time.Duration {
-	n, ok := s.value(key)
+// number reads a whole number, or a duration such as 30m: a number without a unit is in seconds.
+func (s *section) number(f field, v reflect.Value) {
+	n, ok := s.value(f.key)
 	if !ok {
-		return unset
+		return
 	}
-	return time.Second * time.Duration(s.whole(key, n, int(unset/time.Second), int(low/time.Second), int(high/time.Second), " s"))
-}
-
-// whole parses a whole number of a unit from low to high. For any other value it records a problem
-// and returns unset.
-func (s *section) whole(key string, n *yaml.Node, unset, low, high int, unit string) int {
-	var i int
+	kind, valid, got := "whole number", n.ShortTag() == "!!int", int64(0)
+	if v.Type() == duration {
+		text := n.Value
+		if valid {
+			text += "s"
+		}
+		d, err := time.ParseDuration(text)
+		kind, valid, got = "duration in whole seconds", err == nil && d%time.Second == 0, int64(d)
+	} else {
+		valid = valid && n.Decode(&got) == nil
+	}
 	switch {
-	case n.ShortTag() != "!!int":
-		s.problem(key, "%s is not a whole number; must be %d to %d", describe(n), low, high)
-	case n.Decode(&i) != nil:
-		s.problem(key, "%s is out of range; must be %d to %d", describe(n), low, high)
-	case i < low:
-		s.problem(key, "%d%s is below %d%s; must be %d to %d", i, unit, low, unit, low, high)
-	case i > high:
-		s.problem(key, "%d%s is above %d%s; must be %d to %d", i, unit, high, unit, low, high)
+	case !valid:
+		s.problem(f.key, "%s is not a %s; must be %s", describe(n), kind, f.bounds)
+	case got < f.low || got > f.high:
+		s.problem(f.key, "%s is out of range; must be %s", describe(n), f.bounds)
 	default:
-		return i
+		v.SetInt(got)
 	}
-	return unset
-}
-
-// duration reads a duration such as 30s or a number of seconds, from low to high.
-func (s *section) duration(key string, unset, low, high time.Duration) time.Duration {
-	n, ok := s.value(key)
-	if !ok {
-		return unset
-	}
-	if n.ShortTag() == "!!int" {
-		return s.seconds(key, unset, low, high)
-	}
-	d, err := time.ParseDuration(n.Value)
-	switch {
-	case n.ShortTag() != "!!str" || err != nil:
-		s.problem(key, "%s is not a duration; must be %s to %s", describe(n), low, high)
-	case d < low || d > high:
-		s.problem(key, "%s is out of range; must be %s to %s", d, low, high)
-	default:
-		return d
-	}
-	return unset
 }
 
 // texts reads a list of strings. It returns an empty list for null, for a missing key, and for a

@@ -40,7 +40,6 @@ type world struct {
 
 const configText = `slurm_cluster_name: alpha
 project: demo
-slurm_log_dir: DIR/log
 nodeset:
   a3:
     nodeset_name: a3
@@ -50,7 +49,7 @@ nodeset:
     zone_policy_allow: [us-central1-a]
     dws_flex: {use_job_duration: true}
   cpu: {nodeset_name: cpu, node_count_dynamic_max: 2}
-slurmflex: {run_dir: DIR/run}
+slurmflex: {run_dir: DIR/run, log_file: DIR/log/slurmflex.log}
 `
 
 // The dummy records its call and exits with 7.

@@ -33,7 +33,6 @@ type world struct {
 const configText = `slurm_cluster_name: alpha
 project: demo
 slurm_bin_dir: DIR/bin
-slurm_log_dir: DIR/log
 partitions:
   train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
 nodeset:
@@ -48,6 +47,7 @@ slurmflex:
   interval: 1h
   compute_endpoint: ENDPOINT
   run_dir: DIR/run
+  log_file: DIR/log/slurmflex.log
   state_dir: DIR/history
   http_address: 127.0.0.1:0
 `

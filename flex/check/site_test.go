@@ -31,7 +31,7 @@ type site struct {
 const configText = `slurm_cluster_name: alpha
 project: demo
 slurm_bin_dir: DIR/bin
-slurm_log_dir: DIR/log
+# a controller's file
 partitions:
   train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
 nodeset:

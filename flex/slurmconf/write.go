@@ -96,7 +96,6 @@ func Names(cfg *config.Config, set *config.NodeSet) []string {
 // partitionLines returns the lines of the partitions with slurmflex nodes.
 func partitionLines(in Input) string {
 	var b strings.Builder
-	keys := in.Config.Keys()
 	for _, p := range in.Config.Partitions {
 		sets := in.Config.SetsOf(p)
 		ours := slices.ContainsFunc(sets, func(s *config.NodeSet) bool { return s.Flex != nil && s.Size() > 0 })
@@ -108,19 +107,10 @@ func partitionLines(in Input) string {
 		for _, s := range sets {
 			names = append(names, Names(in.Config, s)...)
 		}
-		parameters := merged(partitionParameters(in, p), PartitionConf(keys, p))
+		parameters := merged(partitionParameters(in, p), p.Conf)
 		fmt.Fprintf(&b, "PartitionName=%s Nodes=%s%s\n", p.Name, slurm.Fold(names), joined(parameters))
 	}
 	return b.String()
-}
-
-// PartitionConf returns slurm-gcp's partition_conf of a partition.
-func PartitionConf(keys *config.Keys, p config.Partition) []Parameter {
-	var all []Parameter
-	for _, setting := range keys.Below("partitions." + p.Name + ".partition_conf") {
-		all = append(all, Parameter(setting))
-	}
-	return all
 }
 
 func partitionParameters(in Input, p config.Partition) []Parameter {
@@ -143,15 +133,15 @@ func partitionParameters(in Input, p config.Partition) []Parameter {
 
 // merged replaces parameters of a line by those of others. It leaves out ResumeTimeout, because the
 // cluster's value is correct.
-func merged(own, others []Parameter) []Parameter {
+func merged(own []Parameter, others map[string]string) []Parameter {
 	is := func(key string) func(Parameter) bool {
 		return func(p Parameter) bool { return strings.EqualFold(p.Key, key) }
 	}
-	for _, o := range others {
-		if i := slices.IndexFunc(own, is(o.Key)); i >= 0 {
-			own[i].Value = o.Value
-		} else if !strings.EqualFold(o.Key, "ResumeTimeout") {
-			own = append(own, o)
+	for _, key := range slices.Sorted(maps.Keys(others)) {
+		if i := slices.IndexFunc(own, is(key)); i >= 0 {
+			own[i].Value = others[key]
+		} else if !strings.EqualFold(key, "ResumeTimeout") {
+			own = append(own, Parameter{key, others[key]})
 		}
 	}
 	return own

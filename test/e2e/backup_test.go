@@ -55,7 +55,6 @@ PartitionName=train Nodes=alpha-a3-[0-7] OverSubscribe=EXCLUSIVE State=UP Defaul
 
 const pairConfig = `slurm_cluster_name: alpha
 project: demo
-slurm_log_dir: DIR
 partitions:
   train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
 nodeset:
@@ -66,7 +65,7 @@ nodeset:
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]
     dws_flex: {use_job_duration: true}
-slurmflex: {interval: 1s, compute_endpoint: "ENDPOINT", run_dir: DIR/run, state_dir: DIR/history}
+slurmflex: {interval: 1s, compute_endpoint: "ENDPOINT", run_dir: DIR/run, state_dir: DIR/history, log_file: DIR/slurmflex.log}
 `
 
 // host is a controller's host: a UTS namespace with its own host name, and for slurmctld also a

@@ -68,7 +68,6 @@ PartitionName=cpu Nodes=alpha-cpu-[0-1] State=UP
 // slurmds on this machine, each with its own port.
 const configYAML = `slurm_cluster_name: alpha
 project: demo
-slurm_log_dir: {{.Dir}}/log
 partitions:
   train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3], partition_conf: {Default: 'YES'{{if .LongJobs}}, MaxTime: UNLIMITED{{end}}}}
   fixed: {partition_name: fixed, enable_job_exclusive: true, partition_nodeset: [g2]{{template "partition" .}}}
@@ -132,6 +131,7 @@ nodeset:
     zone_policy_allow: [us-central1-a]
 slurmflex:
   interval: 5s
+  log_file: {{.Dir}}/log/slurmflex.log
 {{- if .Configuring}}
   waiting: configuring
 {{- end}}

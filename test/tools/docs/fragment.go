@@ -41,10 +41,10 @@ func (r *run) ownConfig(text string) string {
 	must.Do(yaml.Unmarshal(base, &old))
 	program, _ := old["slurmflex"].(map[string]any)
 	own := map[string]any{}
-	for _, key := range []string{"compute_endpoint", "credentials_file", "run_dir", "state_dir", "http_address", "interval"} {
+	for _, key := range []string{"compute_endpoint", "credentials_file", "run_dir", "state_dir", "http_address", "interval", "log_file"} {
 		own[key] = program[key]
 	}
-	over := must.Get(yaml.Marshal(map[string]any{"slurmflex": own, "slurm_log_dir": old["slurm_log_dir"]}))
+	over := must.Get(yaml.Marshal(map[string]any{"slurmflex": own}))
 	return string(merge(merge(base, []byte(text)), over))
 }
 

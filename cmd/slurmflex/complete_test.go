@@ -24,16 +24,9 @@ func TestShellCompletesTheDaemonsNames(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"block ":              "a3",
-		"unblock ":            "a3",
-		"status --nodeset ":   "a3",
-		"down --nodeset ":     "a3",
 		"status --partition ": "train",
 		"status -o ":          "wide",
-		"plan --log-level ":   "debug info warn error",
 		"sync ":               "",
-
-		"config --explain slurmflex.log": "slurmflex.log_file slurmflex.log_format slurmflex.log_level",
-		"config --explain keep":          "keep_idle",
 	} {
 		got := completed(line)
 		for begun := time.Now(); got != want && time.Since(begun) < slack; got = completed(line) {

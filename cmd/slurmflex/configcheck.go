@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,19 +42,6 @@ or of all keys. Changes nothing.`,
 				fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", k.Path, view.Wrap(k.Meaning(), "    ", view.Width))
 			}
 			return config.Misuse(err)
-		},
-		ValidArgsFunction: func(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			var keys []string
-			if all, err := config.Explain(""); explain && err == nil {
-				for _, k := range all {
-					for _, name := range []string{k.Path, k.Path[strings.LastIndex(k.Path, ".")+1:]} {
-						if strings.HasPrefix(name, prefix) && !slices.Contains(keys, name) {
-							keys = append(keys, name)
-						}
-					}
-				}
-			}
-			return keys, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, "print what the key, or each key, means")

@@ -51,7 +51,7 @@ func TestConfigurationWithAdviceIsValid(t *testing.T) {
 	w := newWorld(t)
 	w.configure("{use_job_duration: true}", "{use_job_duration: true, job_duration_margin: 0}")
 	r := w.flex("config", "check").exits(exitDone)
-	assert.Equal(t, `config.yaml:14: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)
+	assert.Equal(t, `config.yaml:13: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)
 config.yaml: OK: cluster alpha: slurmflex provisions 1 of 1 nodeset
 `, w.within(r.stdout.String()))
 	assert.Empty(t, r.stderr.String())
@@ -77,8 +77,8 @@ func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 	for line := range strings.Lines(string(ignored)) {
 		number, key, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		says := path + ":" + number + ": " + key + ": ignored (used only by slurm-gcp)"
-		// These keys are used by config slurm-conf and by advice.
-		used := strings.HasSuffix(key, ".partition_conf") || key == "cloud_parameters"
+		// Advice uses this key.
+		used := key == "cloud_parameters"
 		assert.Equal(t, !used, slices.Contains(lines, says), says)
 	}
 }
@@ -96,7 +96,7 @@ func TestEffectiveConfigurationIsPrinted(t *testing.T) {
 	w := newWorld(t)
 	r := w.flex("config", "check", "--effective").exits(exitDone)
 	assert.Empty(t, r.stderr.String())
-	r.shows("\n      max_run_duration: 604800\n")
+	r.shows("\n      max_run_duration: 168h0m0s\n")
 	cfg, err := config.Load(w.path("config.yaml"))
 	require.NoError(t, err)
 	text, err := cfg.Effective()
@@ -104,25 +104,9 @@ func TestEffectiveConfigurationIsPrinted(t *testing.T) {
 	assert.Equal(t, string(text), r.stdout.String())
 }
 
-func TestFromSlurmGCPPrintsEditsAndWritesNothing(t *testing.T) {
-	const path = "../../config/testdata/slurm-gcp.yaml"
-	report := func(args ...string) string {
-		r := prepare(t, nil, os.Args[0], append([]string{"config", "from-slurm-gcp", path, "--slurm-version", "24.11"}, args...)...).exits(exitDone)
-		assert.Empty(t, r.stderr.String())
-		return r.stdout.String()
-	}
-	requireGolden(t, "from-slurm-gcp.golden", report("--verbose", "--slurm-conf", "testdata/slurm-gcp/slurm.conf"))
-	requireGolden(t, "from-slurm-gcp-short.golden", report("--slurm-conf", "testdata/slurm-gcp/slurm.conf"))
-
-	without := report()
-	assert.Contains(t, without, "\n  cloud.conf: set ResumeProgram=/usr/libexec/slurmflex/resume\n")
-	assert.Contains(t, without, "resume_program: /slurm/scripts/resume_wrapper.sh\n")
-}
-
-func TestFromSlurmGCPNamesUnreadableFiles(t *testing.T) {
-	const path = "../../config/testdata/slurm-gcp.yaml"
-	r := prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", path, "--slurm-version", "24.11", "--slurm-conf", "gone.conf").exits(exitUsage)
-	r.complains("gone.conf: no such file or directory")
-	r = prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", path).exits(exitFailed)
-	r.complains("scontrol", "or give --slurm-version, such as 22.05")
+func TestFromSlurmGCPPrintsAdditions(t *testing.T) {
+	r := prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", "../../config/testdata/slurm-gcp.yaml").exits(exitDone)
+	assert.Empty(t, r.stderr.String())
+	r.shows("slurmflex will provision a3mega, g2static, h4dlegacy.\nslurm-gcp's scripts keep cpu, dyn, v4.")
+	r.shows("resume_program: /slurm/scripts/resume_wrapper.sh\n")
 }

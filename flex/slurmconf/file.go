@@ -128,17 +128,6 @@ func (f *File) Setting(key string) (at Place, value string, ok bool) {
 	return Place{File: f.Path}, "", false
 }
 
-// Values returns all values of a setting, the last one first.
-func (f *File) Values(key string) []string {
-	var values []string
-	for _, e := range slices.Backward(f.entries) {
-		if strings.EqualFold(e.key, key) {
-			values = append(values, e.value)
-		}
-	}
-	return values
-}
-
 // Record returns the place and the parameters of the line that starts with KEY=NAME, such as the
 // line of a partition or of nodes. Behind the line's own parameters are those of the lines
 // KEY=DEFAULT above it, the last one first; of each parameter, the first one counts.

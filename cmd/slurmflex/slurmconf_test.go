@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/api/compute/v1"
 
 	"slurmflex/test/fakegce"
 )
@@ -34,7 +33,7 @@ nodeset:
     instance_template: projects/demo/regions/us-central1/instanceTemplates/g2
     subnetwork: *subnet
     zone_policy_allow: *zones
-    node_conf: {CoresPerSocket: 12, ThreadsPerCore: 2, RealMemory: 190000, Gres: "", Feature: l4}
+    node_conf: {CPUs: 48, CoresPerSocket: 12, ThreadsPerCore: 2, RealMemory: 190000, Gres: "", Feature: l4}
     dws_flex: {max_run_duration: 86400}
   cpu:
     nodeset_name: cpu
@@ -67,14 +66,6 @@ func TestSlurmConfWritesWhatTheConfigurationNeeds(t *testing.T) {
 	}
 }
 
-func TestSlurmConfReadsSlurmsVersionAndDefaultsToPackagePaths(t *testing.T) {
-	w := newWorld(t)
-	w.answer("scontrol", `[ "$*" = -V ] && echo slurm-wlm 24.11.5`)
-	r := w.flex("config", "slurm-conf").exits(exitDone)
-	r.shows("of Slurm 24.11,")
-	r.shows("\nResumeProgram=/usr/libexec/slurmflex/resume\n")
-}
-
 func TestSlurmConfUsesItsTableWithoutCompute(t *testing.T) {
 	w := manyKindsWorld(t)
 	r := w.flex("config", "slurm-conf", "--slurm-version", "24.11", "--machine", "a3=a4-highgpu-8g,g2=g2-standard-96").exits(exitDone)
@@ -87,18 +78,6 @@ func TestSlurmConfUsesItsTableWithoutCompute(t *testing.T) {
 	r.shows("# nodeset a3: a3-highgpu-8g, from slurmflex's built-in table, because Compute could not be queried: read machine type us-central1-a/a3-highgpu-8g: 404 notFound: ")
 }
 
-func TestSlurmConfContainsGPUsAttachedByTemplates(t *testing.T) {
-	w := newWorld(t)
-	spec := fakegce.FlexTemplate("t4", "n1-standard-8")
-	spec.Properties.GuestAccelerators = []*compute.AcceleratorConfig{{AcceleratorType: "nvidia-tesla-t4", AcceleratorCount: 2}}
-	_, err := w.cloud.AddTemplate("us-central1", spec)
-	require.NoError(t, err)
-	w.configure("instanceTemplates/a3", "instanceTemplates/t4")
-	r := w.flex("config", "slurm-conf", "--slurm-version", "24.11").exits(exitDone)
-	r.shows(" Gres=gpu:t4:2 State=CLOUD\n")
-	r.shows(" Name=gpu Type=t4 File=/dev/nvidia[0-1]\n")
-}
-
 func TestSlurmConfNamesUnknownMachineTypes(t *testing.T) {
 	w := newWorld(t)
 	w.configure("instanceTemplates/a3", "instanceTemplates/gone")
@@ -106,35 +85,9 @@ func TestSlurmConfNamesUnknownMachineTypes(t *testing.T) {
 	r.complains("nodeset a3: the CPUs and memory of its nodes are unknown: read instance template ", "404 notFound",
 		"set CPUs and RealMemory in nodeset.a3.node_conf, or set the machine type with --machine a3=TYPE")
 
-	w.configure("    dws_flex:", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex:")
-	r = w.flex("config", "slurm-conf", "--slurm-version", "24.11").exits(exitDone)
-	r.shows("# nodeset a3: CPUs and memory from node_conf\nNodeName=alpha-a3-[0-7] CPUs=4 RealMemory=1000 State=CLOUD\n")
-
-	w.configure("CPUs: 4", "CPUs: 4, Feature: a b")
+	w.configure("    dws_flex:", "    node_conf: {CPUs: 4, Feature: a b}\n    dws_flex:")
 	r = w.flex("config", "slurm-conf", "--slurm-version", "24.11").exits(exitFailed)
 	r.complains(`nodeset.a3.node_conf.Feature: "a b" contains a space, which slurm.conf does not allow here; remove it`)
-}
-
-func TestSlurmConfRejectsAnOldSlurm(t *testing.T) {
-	w := newWorld(t)
-	w.answer("scontrol", `[ "$*" = -V ] && echo slurm 20.11.9`)
-	w.flex("config", "slurm-conf").exits(exitUsage).complains("Slurm 20.11.9 is older than 22.05")
-}
-
-func TestRequeuedJobsMayExceedTheirLease(t *testing.T) {
-	w := newWorld(t)
-	w.configure("use_job_duration: true", "use_job_duration: true, on_lease_end: requeue")
-	text := w.prints("config", "slurm-conf", "--slurm-version", "24.11")
-	assert.Contains(t, text, "\nPartitionName=train Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE PowerDownOnIdle=YES MaxTime=UNLIMITED\n")
-}
-
-func TestSlurmConfReplacesPowerDownOnIdleForKeepIdle(t *testing.T) {
-	w := newWorld(t)
-	w.configure("    dws_flex: {use_job_duration: true}", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex: {keep_idle: 1200}")
-	for version, exclusive := range map[string]string{"22.05": "OverSubscribe=EXCLUSIVE", "24.11": "OverSubscribe=EXCLUSIVE", "26.05": "Exclusive=NODE"} {
-		text := w.prints("config", "slurm-conf", "--slurm-version", version)
-		assert.Contains(t, text, "\nPartitionName=train Nodes=alpha-a3-[0-7] State=UP "+exclusive+" SuspendTime=1200 MaxTime=7-00:00:00")
-	}
 }
 
 // C17

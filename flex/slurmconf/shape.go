@@ -82,13 +82,13 @@ func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
 	if m.Source == "" && !given(shapeKeys()...) {
 		return nil, &UnknownShapeError{set.Name, m.Err}
 	}
-	all, err := shape(set, m.MachineType)
-	if err != nil {
-		return nil, err
+	var all []Parameter
+	switch described := given(shapeKeys()...); {
+	case !described:
+		all = shape(m.MachineType)
+	case !given("CPUs", "Procs"):
+		return nil, fmt.Errorf("nodeset %s: its node_conf has some of Sockets, CoresPerSocket and ThreadsPerCore, but not CPUs; set all of them or none", set.Name)
 	}
-	all = slices.DeleteFunc(all, func(p Parameter) bool {
-		return given(p.Key) || p.Key == "CPUs" && given("Procs") || p.Key == "Sockets" && given("SocketsPerBoard")
-	})
 	if m.Source != "" && !given("RealMemory") {
 		all = append(all, Parameter{"RealMemory", strconv.Itoa(m.Memory * usable / 100)})
 	}
@@ -107,83 +107,19 @@ func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
 	return all, nil
 }
 
-// layout is a node's CPUs; a number that is not set is 0.
-type layout struct{ cpus, sockets, cores, threads int }
-
-// layoutOf returns what node_conf sets; false if a number is invalid.
-func layoutOf(conf map[string]string) (l layout, valid bool) {
-	boards, perBoard := 1, 0
-	of := map[string]*int{
-		"cpus": &l.cpus, "procs": &l.cpus, "boards": &boards, "socketsperboard": &perBoard, "sockets": &l.sockets,
-		"corespersocket": &l.cores, "threadspercore": &l.threads,
-	}
-	for key, value := range conf {
-		if to := of[strings.ToLower(key)]; to != nil && value != "" {
-			n, err := strconv.Atoi(value)
-			if err != nil || n <= 0 {
-				return l, false
-			}
-			*to = n
-		}
-	}
-	l.sockets = cmp.Or(l.sockets, boards*perBoard)
-	return l, true
-}
-
-// accepted reports whether Slurm keeps the CPUs of this layout. It counts missing cores and threads
-// as 1 and computes missing sockets. Source: its read_config.c, and tests on 22.05.
-func (l layout) accepted() bool {
-	cores, threads := max(l.cores, 1), max(l.threads, 1)
-	if l.sockets == 0 {
-		return l.cpus > 0 && l.cpus%(cores*threads) == 0
-	}
-	return l.cpus == l.sockets || l.cpus == l.sockets*cores || l.cpus == l.sockets*cores*threads
-}
-
-// filled returns a layout with all numbers, on a machine with so many virtual CPUs.
-func (l layout) filled(f family, cpus int) layout {
-	if product := l.sockets * l.cores * l.threads; product > 0 {
-		l.cpus = cmp.Or(l.cpus, product)
-		return l
-	}
-	l.threads = cmp.Or(l.threads, f.threads)
-	l.cpus = cmp.Or(l.cpus, cpus/f.threads*l.threads) // ThreadsPerCore=1 without SMT: half as many
-	if l.sockets == 0 && l.cores == 0 {
-		l.sockets = (cpus + f.socket - 1) / f.socket
-	}
-	if l.sockets == 0 {
-		l.sockets = l.cpus / (l.cores * l.threads)
-	} else if l.cores == 0 {
-		l.cores = l.cpus / (l.sockets * l.threads)
-	}
-	return l
-}
-
-// shape returns a machine type's CPUs as slurmd finds them, as far as node_conf leaves them open. It
-// returns nothing if Slurm computes the rest, and an error rather than what Slurm would reset.
-func shape(set *config.NodeSet, m mig.MachineType) ([]Parameter, error) {
-	l, valid := layoutOf(set.NodeConf)
+// shape returns a machine type's CPUs as slurmd finds them.
+func shape(m mig.MachineType) []Parameter {
+	all := []Parameter{{"CPUs", strconv.Itoa(m.CPUs)}}
 	f, known := familyOf(m.Name)
-	switch {
-	case valid && (l.accepted() || l.cpus == 0 && m.CPUs == 0):
-		return nil, nil
-	case valid && l == (layout{}) && !known:
-		return []Parameter{{"CPUs", strconv.Itoa(m.CPUs)}}, nil
-	case !known:
-		f = family{threads: max(l.threads, 1), socket: 1} // as Slurm reads it
+	if !known {
+		return all
 	}
-	if valid = valid && (l.cores > 0 || known && m.CPUs > 0); valid {
-		l = l.filled(f, m.CPUs)
-	}
-	if !valid || l.cpus != l.sockets*l.cores*l.threads {
-		return nil, fmt.Errorf("nodeset %s: its node_conf sets some of CPUs, Sockets, CoresPerSocket and ThreadsPerCore, from which the others do not follow; set all of them or none", set.Name)
-	}
-	return []Parameter{
-		{"CPUs", strconv.Itoa(l.cpus)},
-		{"Sockets", strconv.Itoa(l.sockets)},
-		{"CoresPerSocket", strconv.Itoa(l.cores)},
-		{"ThreadsPerCore", strconv.Itoa(l.threads)},
-	}, nil
+	sockets := (m.CPUs + f.socket - 1) / f.socket
+	return append(all, []Parameter{
+		{"Sockets", strconv.Itoa(sockets)},
+		{"CoresPerSocket", strconv.Itoa(m.CPUs / (sockets * f.threads))},
+		{"ThreadsPerCore", strconv.Itoa(f.threads)},
+	}...)
 }
 
 // rank orders the parameters of a line: the CPUs, then RealMemory and Gres, then all others.

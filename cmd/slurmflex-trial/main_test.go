@@ -129,12 +129,6 @@ func TestInterruptedTrialWithClosedOutputCleansUp(t *testing.T) {
 	}
 }
 
-func TestTrialWithUnreadReportFailsAndCleansUp(t *testing.T) {
-	trial, goOn := start(t, true)
-	goOn()
-	trial.fails(t)
-}
-
 func TestTrialUnderNohupSurvivesAClosedTerminal(t *testing.T) {
 	trial, goOn := start(t, false, "/bin/sh", "-c", `trap "" HUP; exec "$0" "$@"`)
 	require.NoError(t, trial.Process.Signal(unix.SIGHUP))

@@ -37,11 +37,6 @@ var mutants = []mutant{
 		"return stamp, \"\", ours && stamp.Cluster == cluster", "return stamp, \"\", ours", client,
 	},
 	{
-		"a trial that runs is taken for a killed one", "cmd/slurmflex-trial/trial/remnant.go",
-		"r.last.IsZero() || now.Sub(r.last) < killedAfter", "false",
-		[]string{"cmd/slurmflex-trial/trial"},
-	},
-	{
 		"a settled group that has grown is not read again", "mig/gce/settled.go",
 		"return g.TargetSize <= r.size && g.Creating == 0 && ", "return ", client,
 	},

@@ -36,13 +36,8 @@ func (t *trial) read(ctx context.Context) (l snapshot, err error) {
 
 // listMachines returns the trial's machines from the list of instances.
 func (t *trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
-	at := t.now()
 	machines, unseen := t.cloud.Instances(ctx, t.spec.name(), []string{t.spec.region}, t.spec.zones...)
-	if err := unseen[t.spec.region]; err != nil {
-		return nil, err
-	}
-	t.machines.note(machines, at)
-	return machines, nil
+	return machines, unseen[t.spec.region]
 }
 
 // listed returns what the lists show of the trial: its group and its policy, if they exist, and its
@@ -164,45 +159,4 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
-}
-
-// ledger adds up how long machines existed, according to lists.
-type ledger struct {
-	last  time.Time // time of the last list
-	from  map[string]time.Time
-	spent time.Duration
-	count int
-}
-
-// note records a list. A machine counts from the list before the first one that shows it until the
-// first one that no longer shows it.
-func (l *ledger) note(machines []mig.Instance, at time.Time) {
-	if l.from == nil {
-		l.from, l.last = map[string]time.Time{}, at
-	}
-	there := map[string]bool{}
-	for _, in := range machines {
-		key := in.Name + " " + in.Created.String()
-		there[key] = true
-		if _, known := l.from[key]; !known {
-			l.from[key] = l.last
-			l.count++
-		}
-	}
-	for key, from := range l.from {
-		if !there[key] {
-			l.spent += at.Sub(from)
-			delete(l.from, key)
-		}
-	}
-	l.last = at
-}
-
-// sum returns the machine time up to the last list.
-func (l *ledger) sum() time.Duration {
-	sum := l.spent
-	for _, from := range l.from {
-		sum += l.last.Sub(from)
-	}
-	return sum
 }

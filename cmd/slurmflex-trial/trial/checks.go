@@ -9,7 +9,7 @@ import (
 	"slurmflex/mig"
 )
 
-// Checks returns all checks, in the order in which a trial makes them.
+// checks returns all checks, in the order of a trial.
 func checks() []check {
 	return slices.Concat(permissions(), groupChecks(), requestChecks(), machineChecks(), endChecks())
 }
@@ -61,7 +61,6 @@ func groupChecks() []check {
 			}
 			return observation{text: "within 30s"}
 		}},
-		{"missing group", evident, "read a group that does not exist", refused(mig.CauseNotFound), ended("read missing group")},
 		{"repeated call", documented, "send a call twice with one requestId", "one operation", func(s *seen) observation {
 			switch o := s.operations; {
 			case o == nil:

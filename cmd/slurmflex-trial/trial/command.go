@@ -23,7 +23,7 @@ import (
 type settings struct {
 	config, nodeSet, template, record string
 	wait                              time.Duration
-	yes, dryRun, clean                bool
+	yes, dryRun                       bool
 }
 
 // New returns the command, which calls Compute through a transport; nil for TCP.
@@ -41,9 +41,8 @@ anything.
 All names start with CLUSTER-trial-- and random letters, and the trial changes only
 resources with these names. Daemons leave them alone. If interrupted, the trial deletes
 what it has created. A killed trial leaves resources, but no machine for more than ten
-minutes: the next trial names them, and --clean deletes them once their trial has
-created nothing for an hour. If a machine is not created within --wait, the checks that
-need it are skipped.
+minutes: the next trial, also with --dry-run, names them and the commands that delete
+them. If a machine is not created within --wait, the checks that need it are skipped.
 
 The template's startup script runs on the machines, which do not join Slurm. If you can,
 use a small --template without a startup script, in the nodeset's region.
@@ -53,8 +52,7 @@ something is left behind, or the trial was interrupted; 2 if the trial created n
 because of wrong usage, missing credentials or a template that it could not read.`,
 		Example: `  slurmflex-trial --nodeset a3 --dry-run
   slurmflex-trial --nodeset a3 --template projects/my-project/regions/us-central1/instanceTemplates/small
-  slurmflex-trial --nodeset a3 --yes --record trial.jsonl
-  slurmflex-trial --clean`,
+  slurmflex-trial --nodeset a3 --yes --record trial.jsonl`,
 		Version:      view.Version,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: func(c *cobra.Command, args []string) error { return config.Misuse(cobra.NoArgs(c, args)) },
@@ -69,14 +67,13 @@ because of wrong usage, missing credentials or a template that it could not read
 	f.BoolVar(&s.yes, "yes", false, "do not ask")
 	f.BoolVar(&s.dryRun, "dry-run", false, "only print the steps")
 	f.StringVar(&s.record, "record", "", "write the calls and answers, without secrets, to a new `file`")
-	f.BoolVar(&s.clean, "clean", false, "only delete what killed trials of the cluster have left")
 	return c
 }
 
-// longestWait is the longest time to wait for a machine. It is shorter than killedAfter.
+// longestWait is the longest time to wait for a machine.
 const longestWait = 45 * time.Minute
 
-// run makes a trial, or deletes what killed trials have left.
+// run makes a trial.
 func (s settings) run(c *cobra.Command, transport http.RoundTripper) error {
 	cfg, err := config.Load(s.config)
 	if err != nil {
@@ -97,11 +94,8 @@ func (s settings) run(c *cobra.Command, transport http.RoundTripper) error {
 	defer client.Close()
 	t := trial{cloud: client, again: again, now: time.Now, say: func(what string) { fmt.Fprintln(c.ErrOrStderr(), what) }}
 	others, unsure := remnants(c.Context(), cfg, client)
-	if s.clean {
-		return errors.Join(unsure, t.clean(c.Context(), others))
-	}
-	for _, r := range others {
-		t.say(r.String() + "; once it is over, delete it with --clean")
+	for _, other := range others {
+		t.say(other)
 	}
 	if unsure != nil {
 		t.say(unsure.Error())
@@ -136,13 +130,9 @@ func confirm(c *cobra.Command) error {
 	return err
 }
 
-// check returns the nodeset of the trial, nil with --clean, or an error for invalid flags.
+// check returns the nodeset of the trial, or an error for invalid flags.
 func (s settings) check(cfg *config.Config) (*config.NodeSet, error) {
 	switch {
-	case s.clean && (s.nodeSet != "" || s.dryRun):
-		return nil, errors.New("--clean makes no trial; remove --nodeset and --dry-run")
-	case s.clean:
-		return nil, nil
 	case s.wait <= 0 || s.wait > longestWait:
 		return nil, fmt.Errorf("--wait %s: must be more than 0 and at most %.0fm, such as 5m", s.wait, longestWait.Minutes())
 	case s.dryRun && s.record != "":
@@ -158,7 +148,7 @@ func (s settings) check(cfg *config.Config) (*config.NodeSet, error) {
 	return set, nil
 }
 
-// connect returns a client of Compute whose calls go through a transport.
+// connect returns a client of Compute that calls it through a transport.
 func connect(ctx context.Context, cfg *config.Config, transport http.RoundTripper) (*gce.Client, error) {
 	if cfg.Options.CredentialsFile == "" { // otherwise it was already checked
 		if err := config.CheckSecret(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {

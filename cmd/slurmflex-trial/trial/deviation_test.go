@@ -185,9 +185,6 @@ var deviations = map[string]deviation{
 			return resp, err
 		}
 	}},
-	"missing group": asking(http.MethodGet, "-none", func(*world, *http.Request, string) (string, *http.Response) {
-		return "", answer(http.StatusForbidden, forbiddenBody)
-	}),
 	"repeated call": asking(http.MethodPost, "/instanceGroupManagers", func(_ *world, r *http.Request, body string) (string, *http.Response) {
 		r.URL.RawQuery = ""
 		return body, nil

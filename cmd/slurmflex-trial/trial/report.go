@@ -3,22 +3,19 @@ package trial
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // report is the result of a trial.
 type report struct {
 	verdicts map[verdict]int
-	lines    string        // one line per check
-	obstacle string        // why some checks were skipped; empty if none were
-	machines int           // machines that were created
-	used     time.Duration // total machine time
-	left     []string      // names of things that could not be deleted
-	unsure   error         // why it is unknown whether everything was deleted
+	lines    string   // one line per check
+	obstacle string   // why some checks were skipped; empty if none were
+	left     []string // names of things that could not be deleted
+	unsure   error    // why it is unknown whether everything was deleted
 }
 
 func (t *trial) report(left []string, unsure error) report {
-	r := report{verdicts: map[verdict]int{}, obstacle: t.obstacle, machines: t.machines.count, used: t.machines.sum(), left: left, unsure: unsure}
+	r := report{verdicts: map[verdict]int{}, obstacle: t.obstacle, left: left, unsure: unsure}
 	var lines strings.Builder
 	for _, c := range checks() {
 		verdict, saw := c.judge(&t.seen)
@@ -51,8 +48,7 @@ func (r report) String() string {
 		}
 		text += "\n"
 	}
-	return text + fmt.Sprintf("used: %d machine seconds (machines: %d)\n", int((r.used+time.Second-1)/time.Second), r.machines) +
-		fmt.Sprintf("trial: %d checks passed, %d failed; left behind: %s\n", r.verdicts[passed], r.verdicts[failed], leftBehind(r.left, r.unsure))
+	return text + fmt.Sprintf("trial: %d checks passed, %d failed; left behind: %s\n", r.verdicts[passed], r.verdicts[failed], leftBehind(r.left, r.unsure))
 }
 
 // leftBehind describes what leave returned.

@@ -47,28 +47,25 @@ type snapshot struct {
 	machines []mig.Instance
 }
 
-func (l snapshot) member(name string) (mig.Member, bool) {
-	i := slices.IndexFunc(l.members, func(m mig.Member) bool { return m.Name == name })
+// find returns the item with a name.
+func find[T any](items []T, name string, of func(T) string) (found T, ok bool) {
+	i := slices.IndexFunc(items, func(item T) bool { return of(item) == name })
 	if i < 0 {
-		return mig.Member{}, false
+		return found, false
 	}
-	return l.members[i], true
+	return items[i], true
+}
+
+func (l snapshot) member(name string) (mig.Member, bool) {
+	return find(l.members, name, func(m mig.Member) string { return m.Name })
 }
 
 func (l snapshot) machine(name string) (mig.Instance, bool) {
-	i := slices.IndexFunc(l.machines, func(in mig.Instance) bool { return in.Name == name })
-	if i < 0 {
-		return mig.Instance{}, false
-	}
-	return l.machines[i], true
+	return find(l.machines, name, func(in mig.Instance) string { return in.Name })
 }
 
 func (l snapshot) request(name string) (mig.Request, bool) {
-	i := slices.IndexFunc(l.group.Requests, func(r mig.Request) bool { return r.Name == name })
-	if i < 0 {
-		return mig.Request{}, false
-	}
-	return l.group.Requests[i], true
+	return find(l.group.Requests, name, func(r mig.Request) string { return r.Name })
 }
 
 // has reports whether the group has a machine of that name.

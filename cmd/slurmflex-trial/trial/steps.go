@@ -68,10 +68,6 @@ func (t *trial) allSteps() []step {
 			_, unseen := t.cloud.Policies(ctx, owner(t.spec.cluster), []string{t.spec.region})
 			return unseen[t.spec.region]
 		})},
-		{"read missing group", nil, "", "read a group that does not exist", call(func(ctx context.Context) error {
-			_, err := t.cloud.Group(ctx, t.spec.region, t.spec.name()+"-none")
-			return err
-		})},
 
 		// Create the group.
 		{"create group", nil, "", "create group " + t.spec.group() + ", sent twice", call(t.createTwice)},

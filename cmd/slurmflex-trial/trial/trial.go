@@ -55,7 +55,6 @@ type trial struct {
 	say   func(what string) // is called with a message before each step
 
 	seen     seen
-	machines ledger
 	obstacle string // the first reason why later checks were skipped
 	created  bool   // a group may have been created
 }

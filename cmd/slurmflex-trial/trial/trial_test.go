@@ -19,9 +19,6 @@ func TestAllChecksPassInAnOrdinaryProject(t *testing.T) {
 		assert.Empty(t, r.having(failed), r.String())
 		assert.Empty(t, r.having(skipped), r.String())
 		assert.True(t, r.good())
-		assert.Equal(t, 2, r.machines)
-		assert.Greater(t, r.used, 20*time.Second, "two machines of 10 s boot time")
-		assert.Less(t, r.used, 2*time.Minute)
 		lines := strings.Split(strings.TrimSpace(r.String()), "\n")
 		assert.Equal(t, fmt.Sprintf("trial: %d checks passed, 0 failed; left behind: nothing", len(checks())), lines[len(lines)-1])
 	})
@@ -79,7 +76,6 @@ func TestMissingMachineSkipsItsChecksAndCostsNothing(t *testing.T) {
 		assert.Contains(t, r.having(skipped), "granted")
 		assert.Contains(t, r.having(skipped), "lost machine")
 		assert.Contains(t, r.String(), "because: no machine within 5m0s ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS")
-		assert.Contains(t, r.String(), "used: 0 machine seconds (machines: 0)\n")
 		assert.True(t, r.good())
 	})
 }
@@ -92,7 +88,6 @@ func TestMachineCreatedBeforeCancellationIsDeleted(t *testing.T) {
 			"may cancel requests", "may delete requests", "accepted", "raised size", "kept request", "waiting member", "cancel", "cancelled",
 			"lowered size", "cancelled member", "second cancel", "deleted record", "delete while waiting",
 		}, r.having(skipped))
-		assert.Equal(t, 3, r.machines)
 	}, func(o *fakegce.Options) { o.QueueTime, o.BootTime = 0, 0 })
 }
 
@@ -165,16 +160,6 @@ func TestReportNamesThingsThatCannotBeDeleted(t *testing.T) {
 	})
 }
 
-func TestReportNamesAPolicyThatCannotBeDeleted(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.fault(fakegce.Fault{Method: "resourcePolicies.delete", Status: 403, Message: "Required permission"})
-		r := w.run(t.Context())
-		assert.Equal(t, []string{"policy alpha-trial--kxqzv-p"}, r.left)
-		assert.Empty(t, w.cloud.State().Groups)
-		assert.False(t, r.good())
-	})
-}
-
 func TestReportIsUnsureIfInstancesCannotBeListed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.fault(fakegce.Fault{Method: "instances.list", Status: 403, Message: "Required permission"})
@@ -183,8 +168,4 @@ func TestReportIsUnsureIfInstancesCannotBeListed(t *testing.T) {
 		assert.Contains(t, r.String(), "left behind: unknown (list instances of us-central1: zone us-central1-a: 403 forbidden: Required permission)\n")
 		assert.False(t, r.good())
 	})
-}
-
-func TestMaximumCostIsAllLeasesInFull(t *testing.T) {
-	assert.Equal(t, 1860*time.Second, spec{}.most())
 }

@@ -105,13 +105,14 @@ Each action is a line of the log, on stderr; the last line, on stdout, counts th
   slurmflex sync --textfile /var/lib/prometheus/node-exporter/slurmflex.prom`,
 		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error { return a.onePass(cmd, asJSON, r, file) }),
 	}
-	textfileFlag(cmd, &file)
+	cmd.Flags().StringVar(&file, "textfile", "", "write metrics into this `file`, for node_exporter")
+	cmd.PreRunE = func(*cobra.Command, []string) error { return config.Misuse(metrics.CheckTextfile(file)) }
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 func newGC(a *app) *cobra.Command {
-	dryRun, adopt, asJSON, file := false, false, false, ""
+	dryRun, adopt, asJSON := false, false, false
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Clean up requests, machines and groups that are no longer needed", GroupID: "run", Args: noArguments,
 		Long: `Run a reconcile pass that only cleans up: it deletes requests and machines that no
@@ -126,12 +127,10 @@ Each action is a line of the log, on stderr; the last line, on stdout, counts th
 			if dryRun {
 				return a.printPlan(cmd, asJSON, r, flex.OnlyCollect)
 			}
-			return a.onePass(cmd, asJSON, r, file, flex.OnlyCollect)
+			return a.onePass(cmd, asJSON, r, "", flex.OnlyCollect)
 		}),
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be cleaned up")
-	textfileFlag(cmd, &file)
-	exclude(cmd, "dry-run", "textfile")
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also clean up what slurm-gcp's scripts have left of this cluster's flex nodesets")
 	return cmd
@@ -166,12 +165,6 @@ func newPass(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&wakeUp.Verb, "verb", "", "the hook that was called")
 	cmd.Flags().StringVar(&wakeUp.Nodes, "nodes", "", "the nodes that it was called for")
 	return cmd
-}
-
-// textfileFlag adds --textfile, which names the file that node_exporter reads metrics from.
-func textfileFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "textfile", "", "write metrics into this `file`, for node_exporter")
-	cmd.PreRunE = func(*cobra.Command, []string) error { return config.Misuse(metrics.CheckTextfile(*file)) }
 }
 
 // onePass runs one pass, prints its actions, and writes its metrics into the file.

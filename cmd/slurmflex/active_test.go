@@ -63,14 +63,3 @@ func TestModifyingCommandsRunOnlyAsSlurmUser(t *testing.T) {
 	assert.Contains(t, w.log("error")[0], "not SlurmUser")
 	w.assertUntouched()
 }
-
-func TestReadOnlyCommandsRunAsAnyUser(t *testing.T) {
-	w := newWorld(t)
-	w.left()
-	w.slurmUser("slurm(4294967294)")
-	for _, command := range [][]string{{"plan"}, {"status"}, {"config", "check"}, {"gc", "--dry-run"}} {
-		r := w.flex(command...).exits(exitDone)
-		assert.Contains(t, r.stdout.String(), "alpha", command)
-		assert.Empty(t, r.stderr.String())
-	}
-}

@@ -82,38 +82,8 @@ func TestPassWithoutComputeNamesWaitingJobsAndDeletesNothing(t *testing.T) {
 	}
 }
 
-func TestPlanAndStatusReportThatComputeIsUnreachable(t *testing.T) {
-	for name, c := range unreachable {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.waiting()
-			synctest.Test(t, func(t *testing.T) {
-				for _, command := range []string{"plan", "status"} {
-					out, log, err := w.inside(t, c.wire, command)
-					require.NoError(t, err)
-					assert.Contains(t, out, "region us-central1 could not be read")
-					assert.Contains(t, out, c.says)
-					assert.Empty(t, log)
-				}
-			})
-		})
-	}
-}
-
 // everyCall matches any call to Compute.
 func everyCall(*http.Request) bool { return true }
-
-func TestHookEndsBeforeComputeAnswers(t *testing.T) {
-	w := newWorld(t)
-	reached, goOn := w.halts(everyCall)
-	w.waiting()
-	r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone)
-	reached()
-	assert.Empty(t, w.cloud.Calls())
-	goOn()
-	r.settle()
-	w.requireAsked()
-}
 
 func TestPassThatWaitsForComputeCanBeStopped(t *testing.T) {
 	w := newWorld(t)

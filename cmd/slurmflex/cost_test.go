@@ -12,7 +12,6 @@ import (
 
 	"slurmflex/flex/cost"
 	"slurmflex/flex/history"
-	"slurmflex/flex/view"
 )
 
 // adasStory is the line of ada's job.
@@ -47,22 +46,7 @@ func TestBillIsATable(t *testing.T) {
 ml             2.0   16.0   80.00
 total          4.0   32.0  160.00
 prices of 2026-11-01
-`, w.prints("cost", "--prices", w.path("prices.yaml")))
-}
-
-func TestBillNamesTimeLostInRaces(t *testing.T) {
-	w := newWorld(t)
-	w.leases()
-	assert.NotContains(t, w.prints("cost"), "races")
-	from := history.At(time.Date(2026, 11, 4, 12, 0, 0, 0, time.Local))
-	require.NoError(t, history.Append(w.path("history"), "alpha", false, []history.Entry{{
-		Version: history.Version, Kind: history.Lease, ID: "3", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1", Node: "alpha-a3-0",
-		Count: 1, GPUs: 8, From: from, To: from + 3600, Who: history.Who{Job: 812, User: "ada"}, FlexStart: true, RaceLost: 3600,
-	}}))
-	text := w.prints("cost")
-	assert.Contains(t, text, "\nlost in races: 1.0 machine hours (20.0 %), for jobs that started in another nodeset\n")
-	text = w.prints("cost", "--to", "2026-11-04")
-	assert.NotContains(t, text, "races")
+`, w.prints("cost", "--month", "2026-11", "--prices", w.path("prices.yaml")))
 }
 
 func TestPricesAreReadFromTheConfigurationsFolder(t *testing.T) {
@@ -103,36 +87,4 @@ func TestHostileAccountNamesAreClipped(t *testing.T) {
 	}
 	var r cost.Report
 	require.NoError(t, json.Unmarshal(w.flex("cost", "--json").exits(exitDone).stdout.Bytes(), &r))
-}
-
-func TestBillIsPrintedAsJSON(t *testing.T) {
-	w := newWorld(t)
-	w.leases()
-	var r cost.Report
-	require.NoError(t, json.Unmarshal(w.flex("cost", "--by=job", "--json").exits(exitDone).stdout.Bytes(), &r))
-	assert.Equal(t, view.EnvelopeOf("cost"), r.Envelope)
-	assert.Equal(t, "812", r.Rows[0].Key)
-	assert.EqualValues(t, 7200, r.Rows[0].Machine)
-	assert.Equal(t, "USD", r.Currency)
-}
-
-// A sync bills a running machine up to the time of the sync.
-func TestRunningMachineIsBilled(t *testing.T) {
-	w := newWorld(t)
-	w.left()
-	w.jobs("812 2:00:00 RUNNING alpha-a3-[0-1]")
-	w.nodes("ALLOCATED+CLOUD", 0, 1)
-	w.flex("sync").exits(exitDone)
-	text := w.prints("cost", "--by", "user")
-	assert.Contains(t, text, "\nada ")
-	assert.Contains(t, text, "2 leases still running, counted up to now\n")
-}
-
-func TestCostCoversTheMonth(t *testing.T) {
-	w := newWorld(t)
-	w.leases()
-	for month, total := range map[string]string{"2026-11": "4.0", "2026-10": "0.0"} {
-		text := w.prints("cost", "--month", month)
-		assert.Regexp(t, `(?m)^total .* `+total+` +\S+ +\S+$`, text, month)
-	}
 }

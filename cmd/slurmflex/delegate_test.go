@@ -66,14 +66,6 @@ func TestUnknownNodesAreNamedAndDoNotStopOthers(t *testing.T) {
 	assert.Contains(t, w.log("error")[0], `"unknown":"alpha-a3-99,beta-a3-0"`)
 }
 
-func TestCallForOnlyUnknownNodesIsLogged(t *testing.T) {
-	w := newWorld(t)
-	w.hook("suspend", "beta-[0-1]").exits(exitDone).saysNothing()
-	require.Len(t, w.log("error"), 1)
-	assert.Contains(t, w.log("error")[0], `"unknown":"beta-[0-1]"`)
-	assert.Empty(t, w.calls())
-}
-
 func TestOtherNodesWithoutAProgramAreLeftAlone(t *testing.T) {
 	w := delegating(t)
 	w.configure("  delegate: {resume_program: "+w.path("bin/others-resume")+", suspend_program: "+w.path("bin/others-suspend")+"}\n", "")
@@ -82,17 +74,6 @@ func TestOtherNodesWithoutAProgramAreLeftAlone(t *testing.T) {
 	require.Len(t, w.log("warn"), 1)
 	assert.Contains(t, w.log("warn")[0], "slurmflex.delegate names no program")
 	assert.Contains(t, w.log("warn")[0], `"others":"alpha-cpu-[0-1]"`)
-}
-
-func TestFailingDelegateDoesNotStopFlexNodes(t *testing.T) {
-	w := delegating(t)
-	w.waiting()
-	require.NoError(t, os.Remove(w.path("bin/others-resume")))
-	r := w.hook("resume", "alpha-a3-[0-1],alpha-cpu-0", w.resumeFile()).exits(exitFailed)
-	r.complains("delegate " + w.path("bin/others-resume") + " alpha-cpu-0: no such file or directory")
-	r.settle()
-	w.requireAsked()
-	assert.Len(t, w.log("error"), 1)
 }
 
 func TestOtherNodesAreDelegatedEvenIfFlexNodesFail(t *testing.T) {

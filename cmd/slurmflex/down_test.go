@@ -67,27 +67,6 @@ func TestDownReportsAsJSON(t *testing.T) {
 	assert.NotContains(t, r.stdout.String(), "null")
 }
 
-func TestDownCanListItsSteps(t *testing.T) {
-	w := newWorld(t)
-	w.left()
-	r := w.flex("down", "--nodeset", "a3", "--dry-run").exits(exitDone)
-	assert.Equal(t, `delete instances alpha-a3-[0-1] of alpha-a3-job-812
-    because it is taken down
-delete group alpha-a3-job-812, once its machines are gone
-    because it is taken down
-`, r.stdout.String())
-	w.assertUntouched()
-}
-
-func TestUndoOpensOnlyPartitionsThatDownClosed(t *testing.T) {
-	w := newWorld(t)
-	w.answer("scontrol", `case "$*" in *partition) echo "PartitionName=train Nodes=alpha-a3-[0-7] State=DOWN"; exit ;; esac
-`+knowing)
-	r := w.flex("down", "--yes").exits(exitDone)
-	assert.NotContains(t, r.stdout.String(), "to undo:")
-	r.reports("down: to undo, if an earlier down has closed it: scontrol update partitionname=train state=up\n")
-}
-
 // down --drain waits for a job that runs for days. The admin gives up, and the partition is closed by then.
 func TestInterruptedDownSaysHowToUndo(t *testing.T) {
 	t.Parallel()
@@ -120,38 +99,4 @@ func TestDownFailsAndNamesRemainingObjects(t *testing.T) {
 	assert.Equal(t, "left: job 812 keeps alpha-a3-[0-1], because Slurm would not requeue it; --drain waits for it, --now cancels it\n"+
 		"down: left behind: 0 instances, 0 groups, 0 requests, 0 policies, 0 reservations\n", r.stdout.String())
 	assert.True(t, strings.HasSuffix(r.stderr.String(), "\nslurmflex: not all is down; once what is named is fixed, run it again\n"), r.stderr.String())
-}
-
-func TestDownSkipsASlurmctldThatDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.left()
-	w.answer("scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
-	w.flex("down", "--yes").exits(exitFailed).complains("to take down a cluster without slurmctld: slurmflex down --now")
-	w.assertUntouched()
-	r := w.flex("down", "--now", "--yes").exits(exitDone)
-	assert.Equal(t, "down: left behind: 0 instances, 0 groups, 0 requests, 0 policies; reservations unknown\n", r.stdout.String())
-	assert.Empty(t, w.machines())
-}
-
-func TestDownDoesNothingIfOnlySlurmsCommandsFail(t *testing.T) {
-	for name, c := range map[string]struct{ does, says string }{
-		"scontrol is missing": {"", "/bin/scontrol: no such file or directory: is slurm_bin_dir the folder of scontrol and squeue?"},
-		"no backup confirms it": {
-			"echo 'slurm_load_ctl_conf error: Protocol authentication error' >&2; exit 1",
-			"scontrol show config: Protocol authentication error",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.left()
-			w.answer("scontrol", c.does)
-			if c.does == "" {
-				require.NoError(t, os.Remove(w.path("bin/scontrol")))
-			}
-			w.flex("down", "--now", "--yes").exits(exitFailed).complains("nothing done, because Slurm could not be read; run it again once this works: scontrol show config: ", c.says)
-			w.assertUntouched()
-		})
-	}
 }

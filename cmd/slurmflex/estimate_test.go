@@ -66,25 +66,6 @@ func TestMissingHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
 	assert.Contains(t, w.prints("why", "811"), "its story is unknown: ")
 }
 
-func TestEmptyHistoryGivesNoEstimate(t *testing.T) {
-	w := newWorld(t)
-	w.past(1)
-	text := w.prints("estimate", "-p", "train")
-	assert.Equal(t, "partition train, nodeset a3, 1 node: too few past requests for an estimate\n", text)
-}
-
-// sync records a waiting job, and the estimate is for its remaining wait.
-func TestEstimateDependsOnTheJobsElapsedWait(t *testing.T) {
-	w := newWorld(t)
-	w.past(39)
-	w.waiting()
-	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 0)
-	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 0)
-	w.flex("sync").exits(exitDone)
-	text := w.prints("estimate", "812")
-	assert.Regexp(t, `^job 812, nodeset a3, 2 nodes, waiting for \d+[sm]: remaining wait: median (19|20)m, 90th percentile 3[56]m, from 39 requests`, text)
-}
-
 func TestRunningJobHasNoEstimate(t *testing.T) {
 	w := newWorld(t)
 	w.left()
@@ -92,11 +73,4 @@ func TestRunningJobHasNoEstimate(t *testing.T) {
 	w.nodes("ALLOCATED+CLOUD", 0, 1)
 	w.flex("estimate", "812").exits(exitFailed).complains("job 812 has its machines")
 	w.flex("estimate", "814").exits(exitFailed).complains("job 814 is not in Slurm's queue")
-}
-
-func TestEstimateAsksComputeNothing(t *testing.T) {
-	w := newWorld(t)
-	w.past(39)
-	w.flex("estimate", "-p", "train", "-N", "2").exits(exitDone)
-	assert.Empty(t, w.cloud.Calls())
 }

@@ -33,38 +33,3 @@ func TestConfigCheckAcceptsTheFilesOfInit(t *testing.T) {
 
 	w.begun("").exits(exitUsage).complains("new.yaml exists already, and init replaces no file")
 }
-
-func TestInitAcceptsEveryAnswerAsAFlag(t *testing.T) {
-	w := newWorld(t)
-	all := []string{"--cluster", "beta", "--project", "my-project", "--region", "us-central1", "--partition", "train", "--machine-type", "a3-megagpu-8g", "--time", "4:00:00"}
-	r := w.begun("", all...).exits(exitDone)
-	assert.Empty(t, r.stderr.String())
-	text, err := os.ReadFile(w.path("new.yaml"))
-	require.NoError(t, err)
-	assert.Contains(t, string(text), "slurm_cluster_name: beta ")
-}
-
-func TestInitWritesNothingAfterAWrongAnswer(t *testing.T) {
-	w := newWorld(t)
-	for says, args := range map[string][]string{
-		"no answer; set --project":            {"--cluster", "alpha"},
-		"--project must look like my-project": {"--project", "My"},
-		"--nodes must be 1 or more, not 0":    {"--nodes", "0"},
-		"must be at most 6-23:50:00":          {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "7-0"},
-		"is no zone of region us-central1":    {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "1-0", "--cluster", "alpha", "--zones", "europe-west4-a"},
-		"--time: must be longer than 0":       {"--project", "my-project", "--region", "us-central1", "--partition", "p", "--machine-type", "a3-megagpu-8g", "--time", "0"},
-	} {
-		r := w.begun("", args...).exits(exitUsage)
-		r.reports(says)
-		assert.NoFileExists(t, w.path("new.yaml"))
-		assert.NoFileExists(t, w.path("flex.conf"))
-	}
-}
-
-func TestInitNamesAnUnknownMachineType(t *testing.T) {
-	w := newWorld(t)
-	all := []string{"--cluster", "beta", "--project", "my-project", "--region", "us-central1", "--partition", "train", "--machine-type", "a3-highgpu-9g", "--time", "4:00:00"}
-	r := w.begun("", all...).exits(exitFailed)
-	r.reports("--machine-type a3-highgpu-9g: its CPUs and memory are unknown: ")
-	assert.NoFileExists(t, w.path("new.yaml"))
-}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,27 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
-
-func TestActionIsOneLogLineWithItsSubject(t *testing.T) {
-	w := newWorld(t)
-	w.waiting()
-	w.configure("  interval:", "  log_format: json\n  interval:")
-	r := w.flex("sync").exits(exitDone)
-	var requests []map[string]any
-	for line := range strings.Lines(r.stderr.String()) {
-		var entry map[string]any
-		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
-		if entry["msg"] == "machines requested" {
-			delete(entry, "ts")
-			delete(entry, "took")
-			requests = append(requests, entry)
-		}
-	}
-	assert.Equal(t, []map[string]any{{
-		"level": "info", "msg": "machines requested", "action": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-812/a1 for 02:10:00",
-		"job": 812.0, "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-812", "why": "job 812 waits for alpha-a3-[0-1]",
-	}}, requests)
-}
 
 func TestHooksLogFileHasTheConfiguredFormat(t *testing.T) {
 	for format, want := range map[string]string{
@@ -47,16 +25,6 @@ func TestHooksLogFileHasTheConfiguredFormat(t *testing.T) {
 			assert.Contains(t, string(b), want)
 		})
 	}
-}
-
-func TestDebugLogsEachCallAndEachCommand(t *testing.T) {
-	w := newWorld(t)
-	w.waiting()
-	quiet := w.flex("plan").exits(exitDone).stderr.String()
-	assert.NotContains(t, quiet, "debug")
-	loud := w.flex("--log-level", "debug", "plan").exits(exitDone).stderr.String()
-	assert.Contains(t, loud, ` debug compute {"method": "regionInstanceGroupManagers.list", "path": "/compute/v1/projects/demo/`)
-	assert.Contains(t, loud, ` debug slurm {"command": "scontrol -a -o show nodes", "took": "`)
 }
 
 func TestSIGUSR1TogglesDebugLogging(t *testing.T) {

@@ -67,12 +67,3 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{file}, left)
 }
-
-func TestUnwritableMetricsFolderDoesNotStopThePass(t *testing.T) {
-	w := newWorld(t)
-	w.waiting()
-	r := w.flex("sync", "--textfile", w.path("none/slurmflex.prom")).exits(exitFailed)
-	r.reports("slurmflex: write metrics: open " + w.path("none/slurmflex.prom"))
-	r.reports("; make the folder writable for this user, or set another --textfile\n")
-	w.requireAsked()
-}

@@ -57,33 +57,26 @@ func (w *world) service(socket string) *process {
 }
 
 func TestDaemonNotifiesSystemd(t *testing.T) {
-	for name, socket := range map[string]func(*world) string{
-		"over a file":             func(w *world) string { return w.path("notify") },
-		"over an abstract socket": func(w *world) string { return "@slurmflex-test-" + w.dir },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.left()
-			m := newManager(t, socket(w))
-			d := w.service(socket(w))
-			require.NoError(t, d.Start())
-			assert.Equal(t, map[string]string{
-				"READY": "1", "STATUS": "ready; first pass running",
-				"WATCHDOG_USEC": "4800000000", // an interval of 1 h, and 20 min for the pass
-			}, m.hears(t))
-			state := m.hears(t)
-			assert.Equal(t, "1", state["WATCHDOG"])
-			assert.Regexp(t, `^ok: 2 machines, 0 requests waiting; last pass 20\S+Z$`, state["STATUS"])
+	w := newWorld(t)
+	w.left()
+	m := newManager(t, w.path("notify"))
+	d := w.service(w.path("notify"))
+	require.NoError(t, d.Start())
+	assert.Equal(t, map[string]string{
+		"READY": "1", "STATUS": "ready; first pass running",
+		"WATCHDOG_USEC": "4800000000", // an interval of 1 h, and 20 min for the pass
+	}, m.hears(t))
+	state := m.hears(t)
+	assert.Equal(t, "1", state["WATCHDOG"])
+	assert.Regexp(t, `^ok: 2 machines, 0 requests waiting; last pass 20\S+Z$`, state["STATUS"])
 
-			d.signal(unix.SIGTERM)
-			for state["STOPPING"] == "" {
-				state = m.hears(t)
-			}
-			assert.Equal(t, map[string]string{"STOPPING": "1", "STATUS": "stopping"}, state)
-			d.exits(exitDone).settle()
-			m.hearsNothing(t)
-		})
+	d.signal(unix.SIGTERM)
+	for state["STOPPING"] == "" {
+		state = m.hears(t)
 	}
+	assert.Equal(t, map[string]string{"STOPPING": "1", "STATUS": "stopping"}, state)
+	d.exits(exitDone).settle()
+	m.hearsNothing(t)
 }
 
 // locked reports whether a process holds the file's lock, without touching the lock.
@@ -138,15 +131,6 @@ func TestSystemdIsNotifiedWhyPassesFail(t *testing.T) {
 			d.stops()
 		})
 	}
-}
-
-func TestDaemonReportsAMissingNotifySocketOnceAndServes(t *testing.T) {
-	w := newWorld(t)
-	d := w.service(w.path("gone"))
-	require.NoError(t, d.Start())
-	require.Eventually(t, func() bool { return w.count("squeue") > 0 }, slack, poll)
-	d.stops()
-	assert.Equal(t, 1, strings.Count(d.stderr.String(), "cannot notify systemd"), "%s", &d.stderr)
 }
 
 // A watchdog timeout sends ABRT. By default, Go would exit with code 2, as it does after a panic.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"slurmflex/flex/wake"
 )
@@ -36,28 +35,6 @@ func TestGCOnlyDeletes(t *testing.T) {
 	assert.Equal(t, "nothing to do\n", w.prints("gc"))
 	assert.Equal(t, []string{"regionInstanceGroupManagers.deleteInstances", "regionInstanceGroupManagers.delete"}, w.changes())
 	assert.Empty(t, w.updates())
-}
-
-func TestGCCanListWhatItWouldDelete(t *testing.T) {
-	w := mixed(t)
-	r := w.flex("gc", "--dry-run").exits(exitDone)
-	assert.Equal(t, "delete instances alpha-a3-[0-1] of alpha-a3-job-812\n"+
-		"    because Slurm has powered its nodes down\n", r.stdout.String())
-	w.assertUntouched()
-}
-
-func TestSyncLeavesThePassToAQueuedProcess(t *testing.T) {
-	w := newWorld(t)
-	w.waiting()
-	next, err := os.Create(w.path("run/next.lock"))
-	require.NoError(t, err)
-	defer next.Close()
-	require.NoError(t, unix.Flock(int(next.Fd()), unix.LOCK_EX))
-	r := w.flex("sync").exits(exitDone)
-	assert.Equal(t, "nothing done: another pass is about to start\n", r.stdout.String())
-	assert.Empty(t, r.stderr.String())
-	assert.Empty(t, w.calls())
-	assert.Empty(t, w.cloud.Calls())
 }
 
 // daemon starts the daemon and waits until it listens.
@@ -132,21 +109,6 @@ func TestDaemonServesAHookImmediatelyAndStopsOnSignal(t *testing.T) {
 	d.stops()
 	w.requireAsked()
 	assert.NoFileExists(t, wake.SocketPath(w.path("run")))
-}
-
-func TestUnblockClearsANodesetsFailedBoots(t *testing.T) {
-	w := newWorld(t)
-	out := w.prints("unblock", "a3")
-	assert.Equal(t, "nodeset a3 is not blocked and has no record of failed boots\n", out)
-	w.assertUntouched()
-
-	nodes, err := os.ReadFile(w.path("nodes"))
-	require.NoError(t, err)
-	w.write("nodes", strings.ReplaceAll(string(nodes), "\n",
-		" Extra=slurmflex: 2 boots failed, the last of an instance made 2026-11-21T03:00:00Z\n"))
-	out = w.prints("unblock", "a3")
-	assert.Equal(t, "nodeset a3 unblocked (records of alpha-a3-[0-7] cleared)\n", out)
-	assert.Equal(t, []string{"nodename=alpha-a3-[0-7] extra="}, w.updates())
 }
 
 func TestBlockIsRecordedInANodesetsNodes(t *testing.T) {

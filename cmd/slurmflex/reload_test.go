@@ -174,20 +174,3 @@ func TestHookDoesNotWaitForAHungSyslog(t *testing.T) {
 	assert.Less(t, time.Since(begun), slack)
 	assert.Len(t, w.log("error"), 1)
 }
-
-// C10: the page of another cluster's daemon is not used as ours. If the configuration is
-// unreadable, any cluster's page will do, because the user cannot know the right one.
-func TestUnreadableConfigurationLeadsToTheDefaultDaemon(t *testing.T) {
-	if l, err := net.Listen("tcp", "127.0.0.1:8918"); err != nil {
-		t.Skip("another process listens at the default address")
-	} else {
-		defer l.Close()
-		go func() {
-			_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"cluster":"alpha"}`) }))
-		}()
-	}
-	w := newWorld(t)
-	unreadable := w.path("config.yaml") + "/x" // root may run this test and can read any file
-	r := prepare(t, nil, os.Args[0], "--config", unreadable, "status").exits(exitDone)
-	r.shows("cluster alpha at ")
-}

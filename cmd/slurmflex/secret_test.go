@@ -91,13 +91,3 @@ func TestCredentialsReadableByOthersAreRejected(t *testing.T) {
 	}
 	assert.Empty(t, w.calls())
 }
-
-func TestConfigurationWritableByOthersIsRejected(t *testing.T) {
-	w := newWorld(t)
-	require.NoError(t, os.Chmod(w.path("config.yaml"), 0o664))
-	for _, command := range []string{"sync", "plan", "config check"} {
-		w.flex(strings.Fields(command)...).exits(exitUsage).complains("config.yaml is writable by other users (mode 0664)")
-	}
-	w.hook("resume", "alpha-a3-0", w.resumeFile()).exits(exitUsage).complains("config.yaml is writable by other users (mode 0664)")
-	assert.Empty(t, w.calls())
-}

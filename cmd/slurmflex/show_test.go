@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,14 +19,9 @@ func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
 	commands := [][]string{
 		{"config", "check"},
 		{"sync"},
-		{"gc"},
-		{"plan"},
 		{"status"},
-		{"why", "812"},
 		{"daemon"},
 		{"resume", "alpha-a3-0"},
-		{"suspend", "alpha-a3-0"},
-		{"resume-fail", "alpha-a3-0"},
 	}
 	w := newWorld(t)
 	w.configure("project: demo\n", "")
@@ -46,7 +40,7 @@ func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
 				r.reports(key)
 			}
 
-			if slices.Contains([]string{"resume", "suspend", "resume-fail"}, c[0]) {
+			if c[0] == "resume" {
 				return // without a configuration, hooks use the daemon in the default run_dir
 			}
 			gone := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(exitUsage)
@@ -89,17 +83,12 @@ delete instances alpha-a3-[0-1] of alpha-a3-job-812
 	w.assertUntouched()
 }
 
-func TestPlanReportsAnEmptyPlan(t *testing.T) {
-	r := newWorld(t).flex("plan").exits(exitDone)
-	assert.Equal(t, "nothing to do\n", r.stdout.String())
-}
-
 func TestFailedPrintIsAnError(t *testing.T) {
 	w := newWorld(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer full.Close()
-	for _, command := range [][]string{{"plan"}, {"status"}, {"status", "--json"}, {"why", "alpha-a3-0"}, {"gc", "--dry-run"}, {"config", "check"}, {"version"}} {
+	for _, command := range [][]string{{"plan"}, {"status"}, {"status", "--json"}, {"why", "alpha-a3-0"}} {
 		r := w.flex(command...)
 		r.Stdout = full
 		r.exits(exitFailed).complains("no space left on device")

@@ -33,7 +33,7 @@ func TestPassFailsWithoutSlurm(t *testing.T) {
 				c.does = "case \"$*\" in *\" nodes\") " + c.does + "; exit;; esac\n" + knowing
 			}
 			w.answer(c.program, c.does)
-			for _, command := range []string{"sync", "gc", "plan", "status"} {
+			for _, command := range []string{"sync", "status"} {
 				r := w.flex(command).exits(exitFailed)
 				r.complains(c.says...)
 				assert.Empty(t, r.stdout.String())

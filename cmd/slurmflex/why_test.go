@@ -30,13 +30,6 @@ func TestWhyWorksWithoutADaemon(t *testing.T) {
 	}
 }
 
-func TestWhyFailsForAnUnknownNameAndPrintsIt(t *testing.T) {
-	w := newWorld(t)
-	r := w.flex("why", "alpha-a3-8").exits(exitFailed)
-	r.complains(`no job, node, nodeset or group named "alpha-a3-8"`)
-	assert.Empty(t, r.stdout.String())
-}
-
 func TestWhyShowsDetailsOnlyWithVerbose(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
@@ -92,11 +85,4 @@ func TestSummaryIsOneLineForAJobsOutput(t *testing.T) {
 	assert.InDelta(t, 1.8, story.Past.Use.MachineHours, 0.01)
 	w.flex("why", "--summary", "99").exits(exitFailed).complains(`nothing is recorded of "99"`)
 	w.flex("why", "--summary", "alpha-a3-0").exits(exitFailed).complains(`nothing is recorded of "alpha-a3-0"`)
-}
-
-func TestSummaryOfLiveJobIsTheDaemons(t *testing.T) {
-	w := newWorld(t)
-	w.waiting()
-	w.served()
-	assert.Regexp(t, `^job 812: waited \w+, no run recorded\n$`, w.prints("why", "--summary", "812"))
 }

@@ -60,16 +60,6 @@ func TestWrappersUseTheFilesNextToThem(t *testing.T) {
 	}
 }
 
-func TestPassStartedByAWrapperFindsTheConfiguration(t *testing.T) {
-	w := newWorld(t)
-	w.install()
-	w.waiting()
-	r := prepare(t, []string{w.resumeFile()}, w.path("resume"), "alpha-a3-[0-1]")
-	r.Dir = w.path("log")
-	r.exits(exitDone).settle()
-	w.requireAsked()
-}
-
 func TestWrapperWithoutNodesIsWrongUsage(t *testing.T) {
 	w := newWorld(t)
 	w.install()

@@ -220,26 +220,6 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 			plant: func(w *site) { w.nodes("IDLE") },
 			fault: "slurm.conf:9: NodeName=alpha-a3-[0-7]: Slurm does not power these nodes up and down; add State=CLOUD to their line",
 		},
-		"jobs that may exceed their lease, because they are requeued at its end": {
-			plant: func(w *site) {
-				w.configure("use_job_duration: true", "use_job_duration: true, on_lease_end: requeue")
-				w.change("partitions.txt", "MaxTime=6-23:50:00", "MaxTime=UNLIMITED")
-			},
-		},
-		"static nodes that are suspended when idle": {
-			plant: func(w *site) {
-				w.configure("node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
-			},
-			fault:  "slurm.conf: SuspendExcNodes: lacks the nodes alpha-a3-[0-1], which Slurm would power down when they are idle; set SuspendExcNodes=alpha-a3-[0-1],s[0-1]",
-			advice: "config.yaml:11: nodeset.a3.node_count_static: advice: exclusive partition train powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false",
-		},
-		"but not where their partition is never suspended": {
-			plant: func(w *site) {
-				w.configure("node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
-				w.set("SuspendExcParts", "(null)", "train")
-			},
-			advice: "config.yaml:11: nodeset.a3.node_count_static: advice: exclusive partition train powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false",
-		},
 	} {
 		t.Run(name, m.check)
 	}

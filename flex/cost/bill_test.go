@@ -69,13 +69,6 @@ func TestSharedIdleTimeIsChargedToTheLastJob(t *testing.T) {
 	}, rowsOf(b), 1e-9)
 }
 
-func TestUnusedLeaseIsChargedToItsJob(t *testing.T) {
-	e := lease(1000)
-	b := NewBill(User, 0, 0, time.UTC)
-	b.Take(e)
-	assert.Equal(t, map[string]float64{"ada": 1000}, rowsOf(b))
-}
-
 func TestUnusedStaticNodeIsChargedToNoJob(t *testing.T) {
 	e := lease(1000, use(bob, 100, 400))
 	e.Who = history.Who{}

@@ -182,21 +182,6 @@ func TestPageAndAlertsLinkToSectionsOfTroubleshooting(t *testing.T) {
 	assert.Equal(t, docs.Troubleshooting, whole.String())
 }
 
-func TestJobPageHasItsStoryAfterTheEnd(t *testing.T) {
-	w := newWorld()
-	w.pass("train")
-	story := w.get("/why?q=812", asBrowser).Body.String()
-	assert.Contains(t, story, `<time datetime="2026-11-21T11:00:00Z">11:00:00</time> <b>machines requested</b>: 1 node for 01:00:00 in us-central1 (alpha-a3-job-812/a1)`)
-	w.now = noon.Add(time.Hour)
-	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: w.now}), plan.Plan{})
-	w.now = w.now.Add(time.Hour)
-	story = w.get("/why?q=812", asBrowser).Body.String()
-	assert.Contains(t, story, `<p class="lead">ENDED at 13:00:00, no run recorded</p>`)
-	assert.Contains(t, story, `<time datetime="2026-11-21T13:00:00Z">13:00:00</time> <b>ended</b> <small>+1h00m</small>`)
-	assert.Contains(t, w.get("/").Body.String(), `Ended jobs (1)`, "of a partition with flex-start nodes")
-	assert.NotContains(t, w.get("/why?q=814", asBrowser).Body.String(), "<h2>Story")
-}
-
 func TestStoryIsTheSameForProgramsAndThePage(t *testing.T) {
 	w := newWorld()
 	w.pass("train")
@@ -214,20 +199,8 @@ func TestStoryIsTheSameForProgramsAndThePage(t *testing.T) {
 	assert.Contains(t, w.get("/why?q=812&verbose=1").Body.String(), "Story:")
 	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon.Add(time.Hour)}), plan.Plan{})
 	assert.Contains(t, w.get("/why?q=812").Body.String(), "Story:", "the job has ended")
-}
-
-func TestJobPageHasAnEstimate(t *testing.T) {
-	w := newWorld()
-	w.Board.Fill = func(v *view.View) {
-		for i := range v.Rows {
-			if v.Rows[i].State == view.Queued {
-				v.Rows[i].Estimate = &view.Estimate{Median: view.Seconds(18 * time.Minute), P90: view.Seconds(32 * time.Minute), Requests: 39, Oldest: noon}
-			}
-		}
-	}
-	w.pass("ada")
-	assert.Contains(t, w.get("/why?q=812", asBrowser).Body.String(),
-		"<dt>estimate</dt><dd>median 18m, 90th percentile 32m, from 39 requests like this one since 2026-11-21</dd>")
+	assert.Contains(t, w.get("/").Body.String(), `Ended jobs (1)`, "of a partition with flex-start nodes")
+	assert.NotContains(t, w.get("/why?q=814", asBrowser).Body.String(), "<h2>Story")
 }
 
 func TestTimesAreInTheReadersZone(t *testing.T) {

@@ -35,20 +35,21 @@ func (s sample) String() string {
 
 // takeSample reads the daemon's resource use from its metrics.
 func (h *host) takeSample() (s sample) {
+	var gogc float64
 	page := "\n" + string(fetch(h.page+"/metrics"))
 	for before, figure := range map[string]*float64{
 		"go_memstats_next_gc_bytes ": &s.heap, "process_resident_memory_bytes ": &s.memory, "go_goroutines ": &s.goroutines,
-		"process_open_fds ": &s.files, `slurmflex_passes_total{outcome="done"} `: &s.passes,
+		"process_open_fds ": &s.files, "go_gc_gogc_percent ": &gogc, `slurmflex_passes_total{outcome="done"} `: &s.passes,
 	} {
 		_, rest, _ := strings.Cut(page, "\n"+before)
 		if _, err := fmt.Sscan(rest, figure); err != nil {
 			must.Do(fmt.Errorf("the daemon's metrics lack %s: %w", before, err))
 		}
 	}
-	// By default, the next collection is due when the heap has twice the size. The daemon remembers the last
-	// day's lines of the history, which take about as much there.
+	// The next collection is due when the heap has grown by GOGC percent. The daemon remembers the last day's
+	// lines of the history, which take about as much in memory.
 	history := must.Get(os.Stat(h.path("history/history-" + site.Cluster + ".jsonl")))
-	s.heap = s.heap/2 - float64(history.Size())
+	s.heap = s.heap*100/(100+gogc) - float64(history.Size())
 	s.children = countChildren(h.daemon.Process.Pid)
 	return s
 }
@@ -98,7 +99,7 @@ func (h holding) amount(n float64) string {
 // heap.
 func holdings() []holding {
 	return []holding{
-		{"heap", func(s sample) float64 { return s.heap / mebibyte }, "MiB", 0.02, 0.5},
+		{"heap", func(s sample) float64 { return s.heap / mebibyte }, "MiB", 0.02, 1},
 		{"goroutines", func(s sample) float64 { return s.goroutines }, "", 0, 4},
 		{"files", func(s sample) float64 { return s.files }, "", 0, 4},
 		{"children", func(s sample) float64 { return s.children }, "", 0, 1},

@@ -80,8 +80,8 @@ func PlanJobs(cluster string, snap *scene.Snapshot) {
 	}
 }
 
-// fits reports whether the node has one of the features that a job lists as alternatives, and is not excluded.
-func fits(j slurm.Job, n slurm.Node) bool {
+// Fits reports whether the node has one of the features that a job lists as alternatives, and is not excluded.
+func Fits(j slurm.Job, n slurm.Node) bool {
 	isAny := func(feature string) bool { return feature == "" || slices.Contains(n.Features, feature) }
 	return slices.ContainsFunc(strings.Split(j.Features, "|"), isAny) && !slices.Contains(must.Get(slurm.Expand(j.Excludes)), n.Name)
 }
@@ -98,7 +98,7 @@ func pick(snap *scene.Snapshot, free map[string]bool, j *slurm.Job, partition st
 		return nil
 	}
 	isFit := func(name string) bool {
-		return slices.ContainsFunc(snap.Nodes, func(n slurm.Node) bool { return n.Name == name && fits(*j, n) })
+		return slices.ContainsFunc(snap.Nodes, func(n slurm.Node) bool { return n.Name == name && Fits(*j, n) })
 	}
 	var chosen []string
 	for _, names := range [][]string{needs, snap.Partitions[i].Nodes} {

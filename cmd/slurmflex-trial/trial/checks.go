@@ -186,13 +186,13 @@ func machineChecks() []check {
 }
 
 // leaseText reports whether the lease ends as requested: the requested time after the machine's
-// creation at the earliest, and the requested time after it was seen running at the latest. Compute
-// reports whole seconds.
+// creation at the earliest, and the requested time after it was seen running at the latest. maxOff
+// allows for a pod, which is created after its node.
 func leaseText(s *seen, in mig.Instance) string {
 	if in.Terminates.IsZero() {
 		return "no end"
 	}
-	least, most := in.Created.Add(mig.MinDuration-time.Second), s.snapshot("running machine").at.Add(mig.MinDuration+maxOff)
+	least, most := in.Created.Add(mig.MinDuration-maxOff), s.snapshot("running machine").at.Add(mig.MinDuration+maxOff)
 	if in.Terminates.Before(least) || in.Terminates.After(most) {
 		return fmt.Sprintf("%s after the creation", in.Terminates.Sub(in.Created).Round(time.Second))
 	}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +32,7 @@ type gke struct {
 	queue   string      // of Kueue; empty: without Kueue
 	real    *kubernetes // nil: a stand-in
 	gateway *program
+	config  string // the gateway's file
 }
 
 // onGKE runs a scenario without and with Kueue. If E2E_KUBERNETES names the folder of
@@ -60,6 +63,7 @@ func newGKE(t *testing.T, queue string, set lab.NodeSet) *gke {
 	if g.real != nil {
 		args = append(args, "--kubeconfig", g.real.gateway)
 	}
+	g.config = filepath.Join(dir, "gke.yaml")
 	args = append([]string{program, "--listen", fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0])}, args...)
 	g.gateway = launch(t, dir, "slurmflex-gke", args...)
 	suspend := 0
@@ -120,7 +124,10 @@ type object struct {
 		NodeName   string
 		Parameters map[string]string
 	}
-	Status struct{ Phase string }
+	Status struct {
+		Phase      string
+		Conditions []struct{ Type, Status string }
+	}
 }
 
 // list returns the objects of a kind; none if the cluster does not know it. It waits for a dead API server.
@@ -252,24 +259,46 @@ func TestQuotaOnGKEIsNamedAndTriedAgain(t *testing.T) {
 	})
 }
 
+// loseAPod runs a job of some nodes, deletes one of its pods, and awaits that the job runs again. It
+// returns the pods of both runs.
+func (g *gke) loseAPod(nodes int) (id string, first, again map[string]string) {
+	g.t.Helper()
+	g.capacity(4)
+	id = g.submit("sleep 600", fmt.Sprint("-N", nodes))
+	g.awaitRunning(id)
+	first = g.pods()
+	g.call("DELETE", collection("pods")+"/alpha-flex-1", nil)
+	awaitJob(g.t, g.l, 2*time.Minute, id, "Restarts", "1")
+	update(g.t, g.l, "jobid="+id, "starttime=now")
+	g.awaitRunning(id)
+	again = g.pods()
+	assert.Len(g.t, again, nodes)
+	return id, first, again
+}
+
 func TestJobOnGKEThatLosesAPodRunsAgain(t *testing.T) {
 	onGKE(t, func(t *testing.T, queue string) {
 		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
-		g.capacity(4)
-		id := g.submit("sleep 600", "-N2")
-		g.awaitRunning(id)
-		first := g.pods()
-		g.call("DELETE", collection("pods")+"/alpha-flex-1", nil)
-		awaitJob(t, g.l, 2*time.Minute, id, "Restarts", "1")
-		update(t, g.l, "jobid="+id, "starttime=now")
-		g.awaitRunning(id)
-		again := g.pods()
-		assert.Len(t, again, 2)
+		id, first, again := g.loseAPod(2)
 		for name, uid := range again {
 			assert.NotEqual(t, first[name], uid, name)
 		}
 		g.cancel(id)
 	})
+}
+
+// Kueue keeps the name of a lost pod until the whole pod group has ended.
+func TestJobOnGKEKeepsItsPodsAfterALoss(t *testing.T) {
+	g := newGKE(t, "", lab.NodeSet{FlexKeys: "max_run_duration: 7200, salvage: true, salvage_timeout: 600"})
+	id, first, again := g.loseAPod(3)
+	kept := 0
+	for name, uid := range again {
+		if first[name] == uid {
+			kept++
+		}
+	}
+	assert.Equal(t, 2, kept)
+	g.cancel(id)
 }
 
 func TestNextJobOnGKERunsOnTheSamePod(t *testing.T) {
@@ -285,6 +314,20 @@ func TestNextJobOnGKERunsOnTheSamePod(t *testing.T) {
 	g.cancel(first)
 }
 
+func TestPodsLeaseEndsWhenGKESaysSo(t *testing.T) {
+	g := newGKE(t, "", lab.NodeSet{FlexKeys: "max_run_duration: 3600"})
+	g.capacity(1)
+	id := g.submit("sleep 600", "-N1")
+	g.awaitRunning(id)
+	end := time.Now().Add(50 * time.Second)
+	g.edit("nodes", g.list("pods")[0].Spec.NodeName, func(o map[string]any) {
+		o["metadata"].(map[string]any)["annotations"].(map[string]any)["node.gke.io/machine-termination-datetime"] = end.UTC().Format(time.RFC3339)
+	})
+	awaitReservedFrom(t, g.l, jobField(t, g.l, id, "NodeList"), end)
+	awaitJob(t, g.l, 2*time.Minute, id, "Restarts", "1")
+	g.cancel(id)
+}
+
 func TestJobWaitsOnGKEAndInComputeAtOnce(t *testing.T) {
 	g := newGKE(t, "", lab.NodeSet{FlexKeys: "use_job_duration: true"})
 	shut(t, g.l)
@@ -298,13 +341,19 @@ func TestJobWaitsOnGKEAndInComputeAtOnce(t *testing.T) {
 	awaitNothingLeft(t, g.l)
 }
 
+// provisioned reports whether a request has its nodes.
+func (o object) provisioned() bool {
+	return slices.ContainsFunc(o.Status.Conditions, func(c struct{ Type, Status string }) bool { return c.Type == "Provisioned" && c.Status == "True" })
+}
+
 // mortal is a program, or several, that a scenario kills and starts again.
 type mortal interface {
 	kill()
 	start()
 }
 
-// Each program is killed while a job waits, while it runs, and while its machines are deleted.
+// Each program is killed while a job waits, as soon as its nodes exist, while it runs, and while its
+// machines are deleted.
 func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
 	onGKE(t, func(t *testing.T, queue string) {
 		victims := map[string]func(*gke) mortal{"gateway": func(g *gke) mortal { return g.gateway }}
@@ -329,6 +378,18 @@ func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
 				awaitCompleted(t, g.l, waiting)
 				g.awaitClean()
 
+				g.capacity(0)
+				provisioned := g.submit("srun hostname", "-N2")
+				g.awaitLease("1500")
+				g.capacity(2)
+				await(t, time.Minute, "nodes", func() bool {
+					all := g.list("provisioningrequests")
+					return len(all) == 1 && all[0].provisioned()
+				})
+				kill()
+				awaitCompleted(t, g.l, provisioned)
+				g.awaitClean()
+
 				running := g.submit("sleep 20", "-N2")
 				g.awaitRunning(running)
 				kill()
@@ -339,6 +400,13 @@ func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
 				ending := g.submit("sleep 600", "-N2")
 				g.awaitRunning(ending)
 				cancel(t, g.l, ending)
+				kill()
+				g.awaitClean()
+
+				g.capacity(0)
+				cancelled := g.submit("sleep 600", "-N2")
+				g.awaitLease("1500")
+				cancel(t, g.l, cancelled)
 				kill()
 				g.awaitClean()
 			})
@@ -354,5 +422,77 @@ func TestGatewayToGKEConforms(t *testing.T) {
 		assert.NoError(t, err, string(out))
 		assert.Contains(t, string(out), " 0 failed, 0 skipped")
 		g.awaitClean()
+	})
+}
+
+func TestConfigCheckNamesWhatGKELacks(t *testing.T) {
+	onGKE(t, func(t *testing.T, queue string) {
+		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+		right := readFile(g.config)
+		finds := func(want string) { // in one line
+			t.Helper()
+			_, err := g.l.Flex(t.Context(), "config", "check", "--live")
+			require.Error(t, err)
+			assert.Regexp(t, `config.yaml:\d+: .*`+regexp.QuoteMeta(want), err.Error())
+		}
+		with := func(old, text string) {
+			t.Helper()
+			require.Contains(t, right, old)
+			require.NoError(t, os.WriteFile(g.config, []byte(strings.Replace(right, old, text, 1)), 0o600))
+			g.gateway.kill()
+			g.gateway.start()
+		}
+		_, err := g.l.Flex(t.Context(), "config", "check", "--live")
+		require.NoError(t, err)
+		with("flex:", "other:")
+		finds("instanceTemplates/flex' was not found")
+		with("gpus: 8", "gpus: 4")
+		finds("the containers ask for 8 GPUs, and a a3-megagpu-8g has 4")
+		if queue == "" {
+			with(`queue: ""`, "queue: q")
+			finds("the cluster has no LocalQueue of kueue.x-k8s.io/v1beta2; install Kueue 0.15 or later, or remove the pool's queue")
+		} else {
+			with("dws-local-queue", "q")
+			finds("namespace slurm has no LocalQueue q; create it, or correct the pool's queue")
+		}
+		with("flex:", "flex:")
+		if g.real == nil {
+			return // the stand-in has neither permissions nor definitions
+		}
+		g.real.remove("/apis/rbac.authorization.k8s.io/v1/namespaces/slurm/rolebindings/slurmflex")
+		finds(`is forbidden: User "system:serviceaccount:slurm:slurmflex" cannot`)
+		g.real.apply(staged("gke-rbac.yaml"))
+		if queue == "" {
+			g.real.remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/provisioningrequests.autoscaling.x-k8s.io")
+			finds("the cluster has no ProvisioningRequest of autoscaling.x-k8s.io/v1; use GKE 1.31 or later with a node pool with queued provisioning")
+		}
+	})
+}
+
+func TestTrialOnGKEPassesAndCleansUp(t *testing.T) {
+	onGKE(t, func(t *testing.T, queue string) {
+		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+		g.capacity(1)
+		out, err := exec.Command(filepath.Join(g.l.Build, "slurmflex-trial"), "--config", g.l.Config(), "--nodeset", "flex", "--yes", "--wait", "1m").CombinedOutput()
+		require.NoError(t, err, string(out))
+		assert.Regexp(t, `\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`, string(out))
+		g.awaitClean()
+	})
+}
+
+// awaitReservedFrom waits until our reservation keeps jobs off a node from the minute of the given
+// time.
+func awaitReservedFrom(t *testing.T, l *lab.Lab, node string, from time.Time) {
+	t.Helper()
+	start := from.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
+	awaitShown(t, time.Minute, "a reservation of "+node+" from "+start, func() (string, bool) {
+		all := ask(t, l, "scontrol", "show", "reservation", "-o")
+		for line := range strings.Lines(all) {
+			if strings.Contains(line, "ReservationName=slurmflex-alpha-") && strings.Contains(line, "Nodes="+node+" ") &&
+				strings.Contains(line, "StartTime="+start) {
+				return line, true
+			}
+		}
+		return all, false
 	})
 }

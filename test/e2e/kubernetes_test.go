@@ -240,6 +240,15 @@ func (k *kubernetes) apply(text string, without ...any) {
 	}
 }
 
+// remove deletes an object, and waits until it is gone.
+func (k *kubernetes) remove(path string) {
+	k.t.Helper()
+	awaitShown(k.t, time.Minute, path+" to be gone", func() (string, bool) {
+		status, text, err := k.call("DELETE", path, "")
+		return fmt.Sprint(status, text, err), status == http.StatusNotFound
+	})
+}
+
 // applyFiles creates the objects of all files in a folder beside the programs.
 func (k *kubernetes) applyFiles(folder string) {
 	k.t.Helper()

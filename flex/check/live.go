@@ -77,18 +77,16 @@ func absent(err error) bool {
 // credentials checks for each region whether its groups can be listed.
 func (j *judge) credentials() {
 	for _, region := range j.cfg.FlexRegions() {
+		key, what, fix := "project", "Compute", "check the project id and the credentials, which need the role in scripts/toolkit/slurmflex/slurmflex-role.yaml"
+		if j.cfg.Options.HasEndpoint(region) {
+			key, what, fix = "slurmflex.regions."+region+".endpoint", "the endpoint, and that it runs", "check this program's own log, and token_file"
+		}
 		switch err := j.world.Groups[region]; {
 		case err == nil:
 		case mig.CauseOf(err) == mig.CauseUnavailable:
-			key, what := "project", "Compute"
-			if j.cfg.Options.HasEndpoint(region) {
-				key, what = "slurmflex.regions."+region+".endpoint", "the endpoint, and that it runs"
-			}
 			j.unread(key, err, "check that this host can reach "+what)
-		case j.cfg.Options.HasEndpoint(region):
-			j.unread("slurmflex.regions."+region+".endpoint", err, "check this program's own log, and token_file")
 		default:
-			j.unread("project", err, "check the project id and the credentials, which need the role in scripts/toolkit/slurmflex/slurmflex-role.yaml")
+			j.unread(key, err, fix)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package gce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -25,40 +26,30 @@ func (o Options) transport(ctx context.Context, base http.RoundTripper, date *at
 	if err != nil {
 		return nil, err
 	}
-	all := byRegion{others: newWire(o, next, date), regions: map[string]http.RoundTripper{}}
+	all := byRegion{"": newWire(o, next, date)}
 	for _, region := range o.Regions {
 		endpoint, err := baseURL(region.Endpoint)
 		if err != nil {
 			return nil, fmt.Errorf("region %s: %w", region.Name, err)
 		}
 		scheme, host, _ := strings.Cut(endpoint, "://")
-		all.regions[region.Name] = newWire(o, elsewhere{base, scheme, host, region.TokenFile}, date)
+		all[region.Name] = newWire(o, elsewhere{base, scheme, host, region.TokenFile}, date)
 	}
 	return all, nil
 }
 
-// byRegion sends each call to the endpoint of its region.
-type byRegion struct {
-	others  http.RoundTripper
-	regions map[string]http.RoundTripper
-}
-
-func (b byRegion) RoundTrip(req *http.Request) (*http.Response, error) {
-	if next, ok := b.regions[regionOf(req.URL.Path)]; ok {
-		return next.RoundTrip(req)
-	}
-	return b.others.RoundTrip(req)
-}
+// byRegion has what sends the calls about a region, by its name; under "", what sends all others.
+type byRegion map[string]http.RoundTripper
 
 // placeInPath matches the region, or the region of the zone, that a call's path names.
 var placeInPath = regexp.MustCompile(`/projects/[^/]+/(?:regions/([^/]+)|zones/([^/]+)-)`)
 
-// regionOf returns the region in a call's path; empty if it names none.
-func regionOf(path string) string {
-	if place := placeInPath.FindStringSubmatch(path); place != nil {
-		return place[1] + place[2]
+func (b byRegion) RoundTrip(req *http.Request) (*http.Response, error) {
+	next := b[""]
+	if place := placeInPath.FindStringSubmatch(req.URL.Path); place != nil {
+		next = cmp.Or(b[place[1]+place[2]], next)
 	}
-	return ""
+	return next.RoundTrip(req)
 }
 
 // elsewhere sends calls to an endpoint, with the token in a file. The file is read for each call,

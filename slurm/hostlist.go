@@ -76,10 +76,19 @@ func (p hostPattern) appendNames(names []string, prefix []byte) []string {
 	}
 	for _, span := range part.spans {
 		for n := span.low; n <= span.high; n++ {
-			names = rest.appendNames(names, fmt.Appendf(prefix, "%0*d", span.width, n))
+			names = rest.appendNames(names, appendPadded(prefix, n, span.width))
 		}
 	}
 	return names
+}
+
+func appendPadded(b []byte, n uint64, width int) []byte {
+	var scratch [20]byte
+	digits := strconv.AppendUint(scratch[:0], n, 10)
+	for range width - len(digits) {
+		b = append(b, '0')
+	}
+	return append(b, digits...)
 }
 
 // hostScanner reads a hostlist from left to right.

@@ -3,6 +3,7 @@ package slurm
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,10 +39,46 @@ type Node struct {
 // MCSPlugin=mcs/label or mcs/account, a job's owner writes MCS_label, which precedes the partitions
 // and the times; see isTail. In the free text, Reason extends to the last " [user@time]" before a
 // known key, so that a reason cannot forge a comment.
-func ParseNodes(out []byte) ([]Node, error) {
+func ParseNodes(out []byte) ([]Node, error) { return new(NodeRows).Parse(out) }
+
+// NodeRows parses node records repeatedly and skips rows that have not changed since the last call.
+// It is not safe for concurrent use.
+type NodeRows struct {
+	seed maphash.Seed
+	last []nodeRow // in the order of the output
+}
+
+// nodeRow is a node with the hash of its row: 64 bits, seeded with a secret of this process.
+type nodeRow struct {
+	hash uint64
+	Node
+}
+
+// Parse parses the same output as ParseNodes.
+func (r *NodeRows) Parse(out []byte) ([]Node, error) {
+	if r.last == nil {
+		r.seed = maphash.MakeSeed()
+	}
+	now := make([]nodeRow, 0, len(r.last))
+	var partitions []string // of the previous node, which often has the same ones
 	nodes, err := readShown("scontrol show nodes", out, "No nodes in the system", "NodeName", func(line string) (Node, UnreadRow, error) {
-		return parseNode(strings.Clone(line)) // so that no text of a node keeps megabytes of output in memory
+		hash := maphash.String(r.seed, line)
+		if at := len(now); at < len(r.last) && r.last[at].hash == hash {
+			now, partitions = append(now, r.last[at]), r.last[at].Partitions
+			return now[at].Node, UnreadRow{Kind: NodeRow, Name: now[at].Name}, nil
+		}
+		node, known, err := parseNode(line)
+		if err != nil {
+			return node, known, err
+		}
+		if node.keepApart(); !slices.Equal(node.Partitions, partitions) {
+			partitions = cloneAll(node.Partitions)
+		}
+		node.Partitions = partitions
+		now = append(now, nodeRow{hash, node})
+		return node, known, nil
 	})
+	r.last = now
 	var unread Unread
 	if errors.As(err, &unread) {
 		named := map[string]bool{}
@@ -53,6 +90,20 @@ func ParseNodes(out []byte) ([]Node, error) {
 		}
 	}
 	return nodes, err
+}
+
+// keepApart copies the node's strings, so that they do not keep megabytes of output in memory.
+func (n *Node) keepApart() {
+	for _, word := range []*string{&n.Name, &n.State.Unknown, &n.Reason, &n.ReasonBy, &n.Comment, &n.Extra, &n.Gres, &n.Addr} {
+		*word = strings.Clone(*word)
+	}
+}
+
+func cloneAll(words []string) (all []string) {
+	for _, word := range words {
+		all = append(all, strings.Clone(word))
+	}
+	return all
 }
 
 // parseNode parses one line. The order of the keys is that of Slurm 22.05 to 26.05
@@ -68,10 +119,15 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 		return Node{}, known, fmt.Errorf("it has RealMemory= %d times, not once", count)
 	}
 	before, fields, _ := cutKey(line, "RealMemory")
-	node.Gres, node.Addr = notNull(wordAfter(before, "Gres")), notNull(wordAfter(before, "NodeAddr"))
+	if gres := wordAfter(before, "Gres"); gres != "(null)" {
+		node.Gres = gres
+	}
 	node.Features, node.CPUs = splitList(wordAfter(before, "AvailableFeatures")), numberOr0(wordAfter(before, "CPUTot"))
 	memory, _, _ := strings.Cut(fields, " ")
 	node.Memory = numberOr0(memory)
+	if addr := wordAfter(before, "NodeAddr"); addr != "(null)" {
+		node.Addr = addr
+	}
 
 	state := wordAfter(fields, "State")
 	if state == "" {
@@ -96,7 +152,8 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 	}
 	var rest string
 	node.Reason, node.ReasonBy, rest = cutReason(fields)
-	node.Comment, node.Extra = freeText(rest, afterReason[0], afterReason[1:]...), freeText(rest, afterReason[1], afterReason[2:]...)
+	node.Comment = freeText(rest, "Comment", "Extra", "InstanceId", "InstanceType", "ReservationName")
+	node.Extra = freeText(rest, "Extra", "InstanceId", "InstanceType", "ReservationName")
 	return node, known, nil
 }
 
@@ -109,13 +166,10 @@ func isTail(beforeTimes, times string) bool {
 	return countKey(beforeTimes, "Partitions") <= 1 && (starts == 0 || starts == 1 && strings.HasPrefix(behind, "SlurmdStartTime="))
 }
 
-// afterReason are the keys that may follow a node's reason, in order.
-var afterReason = []string{"Comment", "Extra", "InstanceId", "InstanceType", "ReservationName"}
-
 // reasonStamp matches the end of a reason's first line and the text that may follow it: nothing,
 // the second line of the reason, or one of the keys after the reason.
 var reasonStamp = regexp.MustCompile(` \[(\S+)@(?:\d{4,12}-\d\d-\d\dT\d\d:\d\d:\d\d|None|Unknown)\]` +
-	`($| {8}| (?:` + strings.Join(afterReason, "|") + `)=)`)
+	`($| {8}| (?:Comment|Extra|InstanceId|InstanceType|ReservationName)=)`)
 
 // noUser are the names that Slurm prints if no user set the reason and Slurm itself did
 // (POWER_DOWN_ASAP). Slurm 26.05 prints the bare uid (its NO_VAL); earlier versions print "nobody".
@@ -137,7 +191,7 @@ func cutReason(line string) (reason, by, rest string) {
 	if slices.Contains(noUser, by) {
 		by = ""
 	}
-	more := cutAtKeys(rest, afterReason...)
+	more := cutAtKeys(rest, "Comment", "Extra", "InstanceId", "InstanceType", "ReservationName")
 	for line := range strings.SplitSeq(more, "        ") {
 		if line = strings.TrimSpace(line); line != "" {
 			reason += " " + line

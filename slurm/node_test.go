@@ -34,6 +34,28 @@ func TestParseNodesReadsANodeThatIsUp(t *testing.T) {
 	}}, nodes)
 }
 
+func TestRereadingNodesGivesTheSameResult(t *testing.T) {
+	line := func(name, state string) string { return nodeLine(name, plainOS, state, " Comment="+name) }
+	const broken = "NodeName=f1 RealMemory=1 State=IDLE\n"
+	var rows NodeRows
+	for _, out := range []string{
+		line("f0", "IDLE") + line("f1", "IDLE") + line("f2", "DOWN"),
+		line("f0", "IDLE") + line("f1", "IDLE") + line("f2", "DOWN"),
+		line("f0", "IDLE") + line("f1", "DOWN") + line("f2", "DOWN"),
+		line("f1", "DOWN") + line("f2", "DOWN"),
+		line("f0", "IDLE") + broken + line("f2", "DOWN"),
+		line("f0", "IDLE") + broken + line("f2", "IDLE"),
+		line("f0", "IDLE") + line("f2", "IDLE") + line("f2", "IDLE"),
+		line("f0", "IDLE") + line("f2", "IDLE"),
+		"", "No nodes in the system\n", line("f0", "IDLE"),
+	} {
+		want, wrong := ParseNodes([]byte(out))
+		nodes, err := rows.Parse([]byte(out))
+		require.Equal(t, want, nodes)
+		require.Equal(t, wrong, err)
+	}
+}
+
 func TestFreeTextForgesNoOtherFieldOfANode(t *testing.T) {
 	const stamp = " [root@2026-11-21T03:51:18]"
 	type texts struct{ reason, by, comment string }

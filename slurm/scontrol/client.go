@@ -48,6 +48,9 @@ type Client struct {
 	slots     chan struct{}
 	lengths   sync.Map // the length of each kind of command's last output, by name
 
+	nodesMu sync.Mutex
+	nodes   slurm.NodeRows
+
 	changes gather[[]string, struct{}] // of reservations
 	records gather[[]uint32, records]
 }
@@ -81,7 +84,9 @@ func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slurm.ParseNodes(out)
+	c.nodesMu.Lock()
+	defer c.nodesMu.Unlock()
+	return c.nodes.Parse(out)
 }
 
 // NodesNamed lists only these nodes. names must not be empty. A node that Slurm does not know is an
@@ -113,8 +118,8 @@ func (c *Client) PendingJobs(ctx context.Context) ([]slurm.Job, error) {
 // task that shares a record with other tasks has their ID. Unknown tasks are left out.
 func (c *Client) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
 	for _, address := range addresses {
-		if err := checkAddress(address); err != nil {
-			return nil, err
+		if !jobAddress.MatchString(address) {
+			return nil, fmt.Errorf("%q is not the address of a job", plain(address, maxCall))
 		}
 	}
 	jobs, err := c.queue(ctx, slurm.ParseTasks, "-r", "-j", strings.Join(addresses, ","))

@@ -108,7 +108,10 @@ func (c *Client) SetJobReservation(ctx context.Context, id uint32, name string) 
 // others, or "7+1" for one component of a heterogeneous job; "7" means all components. For a job
 // that has ended or is unknown, there is nothing to do.
 func (c *Client) SetReservationOf(ctx context.Context, address, name string) error {
-	err := checkAddress(address)
+	var err error
+	if !jobAddress.MatchString(address) {
+		err = fmt.Errorf("%q is not the address of a job", plain(address, maxCall))
+	}
 	if err == nil && name != "" {
 		err = checkReservationName(name)
 	}
@@ -124,13 +127,6 @@ func (c *Client) SetReservationOf(ctx context.Context, address, name string) err
 
 // jobAddress matches the id of a job, of an array task, or of a heterogeneous job's component.
 var jobAddress = regexp.MustCompile(`^[1-9][0-9]*([_+][0-9]+)?$`)
-
-func checkAddress(text string) error {
-	if !jobAddress.MatchString(text) {
-		return fmt.Errorf("%q is not the address of a job", plain(text, maxCall))
-	}
-	return nil
-}
 
 // NotifyJob prints text on the terminal of the salloc or srun that waits for a PENDING or
 // CONFIGURING job. Slurm rejects a PENDING batch job. For a CONFIGURING batch job the text is lost,

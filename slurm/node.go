@@ -97,6 +97,7 @@ func (n *Node) keepApart() {
 	for _, word := range []*string{&n.Name, &n.State.Unknown, &n.Reason, &n.ReasonBy, &n.Comment, &n.Extra, &n.Gres, &n.Addr} {
 		*word = strings.Clone(*word)
 	}
+	n.Features = cloneAll(n.Features)
 }
 
 func cloneAll(words []string) (all []string) {

@@ -1,9 +1,11 @@
 package slurm
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -54,6 +56,33 @@ func TestRereadingNodesGivesTheSameResult(t *testing.T) {
 		require.Equal(t, want, nodes)
 		require.Equal(t, wrong, err)
 	}
+}
+
+func TestRememberedNodeKeepsNoOutputInMemory(t *testing.T) {
+	line := nodeLine("f0", plainOS, "IDLE+ODD", " Reason=bad gpu [ann@2026-11-21T03:51:18] Comment=since May Extra=x")
+	node, _, err := parseNode(line)
+	require.NoError(t, err)
+	node.keepApart()
+	first := uintptr(unsafe.Pointer(unsafe.StringData(line)))
+	var check func(name string, v reflect.Value)
+	check = func(name string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			at := uintptr(unsafe.Pointer(unsafe.StringData(v.String())))
+			require.Falsef(t, at >= first && at < first+uintptr(len(line)), "%s is a part of the output", name)
+		case reflect.Slice:
+			for i := range v.Len() {
+				check(name, v.Index(i))
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if field := v.Type().Field(i); field.Name != "Partitions" { // Parse shares them among nodes
+					check(field.Name, v.Field(i))
+				}
+			}
+		}
+	}
+	check("node", reflect.ValueOf(node))
 }
 
 func TestFreeTextForgesNoOtherFieldOfANode(t *testing.T) {

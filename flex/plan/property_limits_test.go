@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -9,9 +10,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -91,6 +94,24 @@ func asksForNoNodeThatItGivesBack(_ *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
+// asksForNothingBlocked: no plan requests a node of a nodeset while any of its nodes has an admin's
+// block that has not ended.
+func asksForNothingBlocked(s *sight, p plan.Plan) (wrong []string) {
+	blocked := map[*config.NodeSet]bool{}
+	for _, n := range s.snap.Nodes {
+		b, ok := memo.ParseBlock(n.Extra)
+		if set, _, known := s.cfg.Find(n.Name); ok && known && (b.Until.IsZero() || b.Until.After(s.snap.Now)) {
+			blocked[set] = true
+		}
+	}
+	for _, name := range asked(p) {
+		if set, _, _ := s.cfg.Find(name); blocked[set] {
+			wrong = append(wrong, fmt.Sprintf("node %s is asked for, and nodeset %s is blocked", name, set.Name))
+		}
+	}
+	return wrong
+}
+
 // keepsToLimits: a plan makes no request after which a limit is passed by what was used, and what
 // machines, live requests and the plan's requests may still take. What the plan's requests take is
 // counted again here.
@@ -135,14 +156,6 @@ func keepsToLimits(s *sight, p plan.Plan) (wrong []string) {
 		}
 	}
 	return wrong
-}
-
-func (s *sight) job(id uint32) slurm.Job {
-	at := slices.IndexFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
-	if at < 0 {
-		return slurm.Job{}
-	}
-	return s.snap.Jobs[at]
 }
 
 // keepsToMaxActiveRequests: no request exceeds the limit of its region.
@@ -215,6 +228,34 @@ func deletesOnlyWhatIsFinished(s *sight, p plan.Plan) (wrong []string) {
 		}
 		if len(live) > 0 {
 			wrong = append(wrong, fmt.Sprintf("request %s is live: %s", live[0].Name, a))
+		}
+	}
+	return wrong
+}
+
+// fitName matches a name that Compute accepts: an RFC 1035 label.
+var fitName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// givesFitNames: new resources have names that Compute accepts, and no new request has the name of
+// a recorded one.
+func givesFitNames(s *sight, p plan.Plan) (wrong []string) {
+	for _, a := range p.Actions {
+		name := "a1"
+		switch a := a.(type) {
+		case action.CreateGroup:
+			name = a.Spec.Name
+		case action.CreatePolicy:
+			name = a.Spec.Name
+		case action.CreateRequest:
+			name = a.Spec.Name
+			for _, r := range s.groups[a.Group.String()].Requests {
+				if r.Name == name {
+					wrong = append(wrong, "there is such a request already: "+a.String())
+				}
+			}
+		}
+		if !fitName.MatchString(name) {
+			wrong = append(wrong, fmt.Sprintf("%q is not a valid name in Compute: %s", name, a))
 		}
 	}
 	return wrong

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -69,17 +71,29 @@ var rules = map[string]rule{
 	"leaves unseen regions alone":          leavesUnseenRegions,
 	"asks for no node twice":               asksForNoNodeTwice,
 	"asks for no node that it returns":     asksForNoNodeThatItGivesBack,
+	"makes doors where Slurm has planned":  makesDoorsWhereSlurmHasPlanned,
+	"asks for none without a door":         asksForNothingWithoutADoor,
+	"asks for nothing that is blocked":     asksForNothingBlocked,
 	"keeps to the limits on what is spent": keepsToLimits,
 	"keeps to max_active_requests":         keepsToMaxActiveRequests,
 	"ends no job but by cancel":            endsNoJobButByCancel,
 	"keeps to max_deletions_per_pass":      keepsToMaxDeletions,
 	"deletes only what is finished":        deletesOnlyWhatIsFinished,
+	"gives names that Compute takes":       givesFitNames,
 	"says why":                             saysWhy,
+	"shares requests among equals":         sharesAmongEquals,
+	"overtakes nobody":                     overtakesNobody,
+	"keeps to the limit of a user":         keepsToMaxActivePerUser,
+	"frees places for the important":       freesPlacesForTheImportant,
+	"frees only what was held long":        freesOnlyWhatWasHeldLong,
 	"leaves nothing in silence":            leavesNothingInSilence,
 	"leaves nothing paid in silence":       leavesNothingPaidInSilence,
 	"ends a lease's jobs in time":          endsJobsInTime,
 	"comments first, then acts":            commentsFirst,
 	"sets down only what is lost":          setsDownOnlyWhatIsLost,
+	"spares what a job keeps after a loss": sparesKeptMachines,
+	"ends only what was asked for":         endsOnlyWhatWasAsked,
+	"reserves no longer than needed":       reservesNoLongerThanNeeded,
 }
 
 // broken returns all rules that a plan breaks, and how.
@@ -90,6 +104,17 @@ func broken(s *sight, p plan.Plan) (all []string) {
 		}
 	}
 	return all
+}
+
+// breaksNoRule fails the test unless the world's plan keeps all rules. It returns the plan.
+func breaksNoRule(t *rapid.T, w *world) plan.Plan {
+	t.Helper()
+	snap := w.snapshot()
+	p := plan.Compute(scene.Of(w.cfg, snap))
+	if wrong := broken(sightOf(w.cfg, snap), p); len(wrong) > 0 {
+		t.Fatalf("%s\nin this world:\n%s", strings.Join(wrong, "\n"), told(w))
+	}
+	return p
 }
 
 // atWork reports whether a job in that state runs on its nodes: it has nodes and does not wait for
@@ -438,6 +463,41 @@ func (s *sight) haveNodes(names []string) bool {
 		_, shown := s.nodes[name]
 		return !known || set.Flex == nil || !shown
 	})
+}
+
+// reservesNoLongerThanNeeded: each reservation of ours ends soon after its purpose does, or Slurm
+// deletes it when no job uses it any more.
+func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
+	grace := max(10*time.Minute, 2*s.cfg.Options.Interval+time.Minute)
+	last := func(name string) (at time.Time, ends bool) {
+		h := memo.ParseHold(cluster, name)
+		if at, ends = h.At, h.Kind == memo.LeaseHold; at.Before(s.snap.Now) {
+			at = s.snap.Now
+		}
+		return at.Add(grace), ends
+	}
+	changed := map[string]bool{}
+	for _, a := range p.Actions {
+		switch a := a.(type) {
+		case action.CreateReservation:
+			if at, ends := last(a.Name); a.Lasts <= 0 && a.Purge <= 0 || ends && a.Start.Add(a.Lasts).After(at) || !ends && a.Lasts > 31*time.Minute && memo.ParseHold(cluster, a.Name).Over != memo.ColdCover {
+				wrong = append(wrong, a.String())
+			}
+		case action.SetReservation:
+			if at, ends := last(a.Name); ends && a.End.After(at) {
+				wrong = append(wrong, a.String())
+			}
+			changed[a.Name] = !a.End.IsZero()
+		case action.DeleteReservation:
+			changed[a.Name] = true
+		}
+	}
+	for _, r := range s.snap.Reservations {
+		if at, ends := last(r.Name); ends && r.End.After(at) && !changed[r.Name] {
+			wrong = append(wrong, fmt.Sprintf("%s lasts until %s", r.Name, r.End))
+		}
+	}
+	return wrong
 }
 
 // ourReservation reports whether a reservation is ours: for the end of a lease, or of another kind.

@@ -8,6 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -94,4 +96,69 @@ func merged(requests []mig.Request) (some []mig.Request) {
 		}
 	}
 	return some
+}
+
+// overtakesNobody: a job that shares a request of this plan is more important than the jobs of other
+// users that wait for a place in the region, or is the most important job of the request.
+func overtakesNobody(s *sight, p plan.Plan) (wrong []string) {
+	for _, a := range p.Actions {
+		r, ok := a.(action.CreateRequest)
+		if !ok || !r.Shared {
+			continue
+		}
+		var jobs []slurm.Job
+		for _, w := range p.Waits { // the most important first
+			if w.Region == r.Group.Region && slices.ContainsFunc(w.Nodes, func(name string) bool { return slices.Contains(r.Spec.Instances, name) }) {
+				jobs = append(jobs, s.job(w.Job))
+			}
+		}
+		for _, w := range p.Waits {
+			waits, ofUser := waitsForTurn(w)
+			job := s.job(w.Job)
+			for i, other := range jobs {
+				if waits && !ofUser && i > 0 && w.Region == r.Group.Region && job.User != other.User && job.Priority > other.Priority {
+					wrong = append(wrong, fmt.Sprintf("%s: job %d of %s, which is less important than job %d of %s", r, other.ID, other.User, job.ID, job.User))
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+// sharesAmongEquals: a shared request has at most share_requests machines, each for a one-node task
+// of the same array or for a one-node job of the same user, and its lease is what each of the jobs
+// needs.
+func sharesAmongEquals(s *sight, p plan.Plan) (wrong []string) {
+	for _, a := range p.Actions {
+		r, ok := a.(action.CreateRequest)
+		if !ok || !r.Shared {
+			continue
+		}
+		for _, name := range r.Spec.Instances {
+			set, _, _ := s.cfg.Find(name)
+			if len(r.Spec.Instances) > set.Flex.ShareRequests {
+				wrong = append(wrong, fmt.Sprintf("%s: %d machines, and share_requests is %d", r, len(r.Spec.Instances), set.Flex.ShareRequests))
+			}
+			var needs time.Duration
+			sharers := 0
+			for _, j := range s.jobs[name] {
+				if !holdsNodes(j.State) {
+					continue
+				}
+				need := set.Flex.MaxRunDuration
+				if j.Limit.Kind == slurm.LimitSet && set.Flex.UseJobDuration {
+					need = min(max(j.Limit.Duration+set.Flex.JobDurationMargin, mig.MinDuration), need)
+				}
+				needs = max(needs, need)
+				of := mig.Sharers(j.Array(), j.User)
+				if memo.Replaced(r.Group.Name) == memo.SharedGroup(cluster, set.Name, of.Array, of.User, 0) && len(j.Nodes) == 1 {
+					sharers++
+				}
+			}
+			if sharers == 0 || needs != r.Spec.Duration {
+				wrong = append(wrong, fmt.Sprintf("%s: %s has %d jobs that may share, which need %s", r, name, sharers, needs))
+			}
+		}
+	}
+	return wrong
 }

@@ -227,15 +227,3 @@ func (w severalPlaces) drawWaiting(t *rapid.T, id uint32) {
 		j.Excludes = node
 	}
 }
-
-// liveIn returns the live requests of a group.
-func (w severalPlaces) liveIn(group string) (names []string) {
-	for _, g := range w.Snap.Groups {
-		for _, r := range g.Live() {
-			if g.Name == group {
-				names = append(names, r.Name)
-			}
-		}
-	}
-	return names
-}

@@ -209,6 +209,9 @@ func drawWorld(t *rapid.T) *world {
 	if rarely(t, "limited") {
 		w.drawLimits(t)
 	}
+	if rarely(t, "blocked by an admin") {
+		w.drawBlock(t)
+	}
 	if pick(t, "leases reserved before", false, true) {
 		w.reserveEnds(pick(t, "each for", 10*time.Minute, 365*24*time.Hour))
 	}
@@ -232,6 +235,18 @@ func (w *world) drawLimits(t *rapid.T) {
 		w.cfg.Options.Limits = append(w.cfg.Options.Limits, l)
 		used := float64(upTo(t, "used hours", 3))
 		w.Spent.Of = append(w.Spent.Of, scene.Spending{From: noon.Add(-12 * time.Hour), To: noon.Add(12 * time.Hour), Used: scene.Amount{GPU: 8 * 3600, Cost: 40}.Times(used)})
+	}
+}
+
+// drawBlock adds an admin's block, perhaps one that has ended, to the nodes of a nodeset without an
+// Extra.
+func (w *world) drawBlock(t *rapid.T) {
+	block := memo.Block{At: noon.Add(-time.Hour), Until: pick(t, "until", time.Time{}, noon.Add(time.Hour), noon), Cancels: pick(t, "cancels", false, true)}
+	for _, name := range w.nodesOf(pick(t, "blocked", w.flexSets()...)) {
+		if n, shown := w.nodes[name]; shown && n.Extra == "" {
+			n.Extra = block.String()
+			w.nodes[name] = n
+		}
 	}
 }
 
@@ -361,6 +376,7 @@ func (w *world) drawMemory(t *rapid.T) {
 			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations", memo.OwnComment+memo.Unplaced)
 		}
 	}
+	w.drawAsked(t)
 	w.drawUsers(t)
 	for i := range upTo(t, "reservations", 2) {
 		end := pick(t, "end", noon.Add(-5*time.Minute), noon.Add(time.Hour))

@@ -33,17 +33,6 @@ func TestReportNamesWhyChecksWereSkipped(t *testing.T) {
 	})
 }
 
-// changes returns the changing calls so far.
-func (w *world) changes() (changes []string) {
-	for _, c := range w.cloud.Calls() {
-		if c.Verb == http.MethodGet || strings.HasSuffix(c.Path, "/wait") || strings.HasSuffix(c.Path, "/listManagedInstances") {
-			continue
-		}
-		changes = append(changes, c.Verb+" "+c.Path)
-	}
-	return changes
-}
-
 func TestTrialNamesAndStampsEverythingItCreates(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.wire.via = func(next http.RoundTripper, r *http.Request) (*http.Response, error) {

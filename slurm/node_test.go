@@ -36,7 +36,7 @@ func TestParseNodesReadsANodeThatIsUp(t *testing.T) {
 	}}, nodes)
 }
 
-func TestRereadingNodesGivesTheSameResult(t *testing.T) {
+func TestRereadNodesEqualThoseReadOnce(t *testing.T) {
 	line := func(name, state string) string { return nodeLine(name, plainOS, state, " Comment="+name) }
 	const broken = "NodeName=f1 RealMemory=1 State=IDLE\n"
 	var rows NodeRows

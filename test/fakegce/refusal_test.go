@@ -37,7 +37,7 @@ func TestUnknownMethodsAndFieldsAreRefused(t *testing.T) {
 	}
 }
 
-func TestRouteOutsideAPIDocumentSaysHowToUpdate(t *testing.T) {
+func TestRouteOutsideAPIDocumentNamesTheUpdate(t *testing.T) {
 	w := newWorld(t, Switches{})
 	w.routes = append(w.routes, route{method: "instances.explode", verb: http.MethodPost, pattern: []string{"explode"}})
 	status, body := w.ask(http.MethodPost, "explode", "{}")

@@ -54,7 +54,7 @@ func checkWith(t *testing.T, standIns map[string]string) string {
 	return strings.Join(strings.Split(strings.TrimSpace(string(told)), "\n"), " ")
 }
 
-func TestHealthCheckDrainsAnUnhealthyNodeAndSaysWhy(t *testing.T) {
+func TestHealthCheckDrainsAnUnhealthyNodeWithTheReason(t *testing.T) {
 	drained := func(why string) string {
 		return "update nodename=alpha-a3-0 state=drain reason=health: " + why + " comment=health: " + why
 	}

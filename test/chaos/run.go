@@ -130,11 +130,6 @@ func (w *world) calm() {
 	w.tears.calm()
 	w.preempts.calm()
 	w.cloud.SetCapacity("", "", -1)
-	for no := range w.jobs {
-		if no >= firstEver {
-			order(no, cancel).strike(w, 0)
-		}
-	}
 }
 
 // watchQuiet waits until no work remains, and then checks that there is no activity for a
@@ -148,7 +143,12 @@ func (w *world) watchQuiet(begun time.Time) {
 				return
 			}
 		}
-		if minute%20 == 0 {
+		if minute%20 == 0 { // again: slurmctld may not have answered the last time
+			for no := range w.jobs {
+				if no >= firstEver {
+					order(no, cancel).strike(w, 0)
+				}
+			}
 			for _, id := range w.watch.held() {
 				w.journal.note("an admin releases job %d: %v", id, w.slurm.Release(id))
 			}

@@ -52,6 +52,7 @@ func TestLogAndWatchersShowPasses(t *testing.T) {
 			assert.Equal(t, []string{"saw 14 nodes, 0 actions", "stood: <nil>"}, told.lines)
 			w.slurm.submit(1, "train", "alpha-a3-0")
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			assert.Contains(t, told.lines, "did create_request: <nil>")
 			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
 			wakeUps <- wake.Call{}

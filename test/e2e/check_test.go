@@ -73,7 +73,7 @@ func TestConfigCheckFindsMistakesInARealSlurm(t *testing.T) {
 		mistakes = append(mistakes, struct{ old, text, finds string }{"PowerDownOnIdle=YES MaxTime=6-23:50:00", "MaxTime=6-23:50:00", `slurm.conf:\d+: PartitionName=train: keeps its nodes .*; add PowerDownOnIdle=YES`})
 	}
 	if l.Version.AtLeast(23, 11) { // on 22.05, a reconfigure keeps the nodes' Gres
-		mistakes = append(mistakes, struct{ old, text, finds string }{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres=gpu:8 names no type, so Slurm refuses jobs that request gpu:h100; set Gres=gpu:h100:8, and Type=h100 in gres.conf`})
+		mistakes = append(mistakes, struct{ old, text, finds string }{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres="gpu:8" is not what config slurm-conf writes for a3-megagpu-8g; set Gres=gpu:h100:8, and Type=h100 in gres.conf`})
 	}
 	if l.Version.AtLeast(26, 5) { // A8: there the old key has no effect
 		mistakes = append(mistakes, struct{ old, text, finds string }{

@@ -150,7 +150,8 @@ func TestNodeConfOverridesTheMachineType(t *testing.T) {
 		" CPUs=104 corespersocket=52 ThreadsPerCore=1 RealMemory=1801912 Gres=gpu:h100:8":              {"CPUs": "104", "corespersocket": "52", "ThreadsPerCore": "1"},
 		" CPUs=104 RealMemory=1801912 Gres=gpu:h100:8":                                                 {"CPUs": "104"},
 		" CPUs=208 Sockets=2 CoresPerSocket=52 ThreadsPerCore=2 RealMemory=5 Gres=gpu:h100:8 Weight=3": {"RealMemory": "5", "Gres": "gpu:h100:8", "Weight": "3"},
-		" CPUs=2 RealMemory=1801912":                                                                   {"CPUs": "2", "Gres": "", "State": "FUTURE"},
+
+		" CPUs=2 RealMemory=1801912": {"CPUs": "2", "Gres": "", "State": "FUTURE"},
 	} {
 		parameters, err := nodeParameters(&config.NodeSet{NodeConf: conf}, Machine{MachineType: m, Source: "here"})
 		require.NoError(t, err)

@@ -1,15 +1,20 @@
 package ask
 
 import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"os/user"
-
-	"github.com/prometheus/procfs"
+	"slices"
+	"strconv"
+	"strings"
 )
-
-// listening is the state of a listening socket in /proc/net/tcp. Source: include/net/tcp_states.h.
-const listening = 10
 
 // isLocal reports whether a connection leads to this host.
 func isLocal(conn net.Conn) bool {
@@ -20,29 +25,69 @@ func isLocal(conn net.Conn) bool {
 
 // ListenerAt returns the user that listens at an address of this host, or an error if the port is free.
 func ListenerAt(at *net.TCPAddr) (uid uint32, err error) {
-	proc, err := procfs.NewFS("/proc/self") // /proc/net as the daemon's unit shows it to the daemon
+	sockets, err := listening("/proc/self/net/tcp")
 	if err != nil {
 		return 0, fmt.Errorf("find out who listens at %s: %w", at, err)
 	}
-	sockets, err := proc.NetTCP() //nolint:staticcheck // netlink, its successor, is closed to confined units (RestrictAddressFamilies)
-	if err != nil {
+	sockets6, err := listening("/proc/self/net/tcp6")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a host may lack IPv6
 		return 0, fmt.Errorf("find out who listens at %s: %w", at, err)
 	}
-	if sockets6, err := proc.NetTCP6(); err == nil { //nolint:staticcheck // as above; a host may lack IPv6
-		sockets = append(sockets, sockets6...)
-	}
+	sockets = append(sockets, sockets6...)
 	// A socket bound to this address has precedence over one bound to all addresses.
 	for _, ip := range []net.IP{at.IP, net.IPv4zero, net.IPv6zero} {
 		if ip.Equal(net.IPv4zero) && at.IP.To4() == nil {
 			continue
 		}
 		for _, s := range sockets {
-			if s.St == listening && int(s.LocalPort) == at.Port && s.LocalAddr.Equal(ip) {
-				return uint32(s.UID), nil
+			if s.at.Port == at.Port && s.at.IP.Equal(ip) {
+				return s.uid, nil
 			}
 		}
 	}
 	return 0, fmt.Errorf("find the process that listens at %s: there is none", at)
+}
+
+// socket is a listening socket.
+type socket struct {
+	at  net.TCPAddr
+	uid uint32
+}
+
+// listening reads the listening sockets of /proc/net/tcp or /proc/net/tcp6. The kernel lists them
+// first, so the thousands of other sockets of a busy controller are not read: reading them all took
+// seconds, in which the daemon gave up the connection. Netlink would answer too, but is closed to
+// the daemon's unit (RestrictAddressFamilies). Source: tcp_seq_start in net/ipv4/tcp_ipv4.c.
+func listening(path string) (sockets []socket, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	const state = "0A" // TCP_LISTEN in include/net/tcp_states.h
+	lines := bufio.NewScanner(file)
+	lines.Scan() // the header
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 8 {
+			return nil, fmt.Errorf("%s: line %q is not understood", path, lines.Text())
+		}
+		if fields[3] != state {
+			break
+		}
+		address, port, _ := strings.Cut(fields[1], ":")
+		ip, wrong := hex.DecodeString(address)
+		number, wrong2 := strconv.ParseUint(port, 16, 16)
+		uid, wrong3 := strconv.ParseUint(fields[7], 10, 32)
+		if err := cmp.Or(wrong, wrong2, wrong3); err != nil {
+			return nil, fmt.Errorf("%s: line %q: %w", path, lines.Text(), err)
+		}
+		for word := range slices.Chunk(ip, 4) { // of the kernel's byte order
+			binary.BigEndian.PutUint32(word, binary.NativeEndian.Uint32(word))
+		}
+		sockets = append(sockets, socket{net.TCPAddr{IP: ip, Port: int(number)}, uint32(uid)})
+	}
+	return sockets, lines.Err()
 }
 
 // UserName formats a user for messages: "uid 1001 (ada)".

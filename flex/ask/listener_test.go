@@ -3,6 +3,7 @@ package ask
 import (
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -68,6 +69,30 @@ func TestOwnerIsOfTheMostSpecificSocket(t *testing.T) {
 	defer conn.Close()
 	assert.True(t, isLocal(conn))
 	assert.False(t, isLocal(away{conn}))
+}
+
+func TestSocketsBehindTheListeningOnesAreNotRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tcp")
+	row := func(address, state string) string {
+		return "   0: " + address + " 00000000:0000 " + state + " 00000000:00000000 00:00000000 00000000  1001        0 12345\n"
+	}
+	for text, want := range map[string]int{
+		row("0100007F:22D6", "0A") + row("0100007F:22D6", "01") + "unread": 1,
+		row("00000000000000000000000001000000:22D6", "0A"):                 1,
+		row("0100007F:22D6", "01"):                                         0,
+		"0: 0100007F:22D6":                                                 -1,
+		row("0100007G:22D6", "0A"):                                         -1,
+	} {
+		require.NoError(t, os.WriteFile(path, []byte("  sl  local_address rem_address   st\n"+text), 0o600))
+		sockets, err := listening(path)
+		assert.Equal(t, want < 0, err != nil, text)
+		assert.Len(t, sockets, max(want, 0), text)
+		for _, s := range sockets {
+			assert.Equal(t, socket{s.at, 1001}, s)
+			assert.True(t, s.at.IP.IsLoopback(), s.at)
+			assert.Equal(t, 8918, s.at.Port)
+		}
+	}
 }
 
 // away is a connection to another host.

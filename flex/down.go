@@ -99,6 +99,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	if err := d.Lock.Permission.Check(ctx); err != nil {
 		return takedown.Plan{}, err
 	}
+	d.R.sign(d.Lock)
 	d.R.flights.Forget()
 	s, p, err := d.look(ctx)
 	if err != nil {

@@ -196,6 +196,30 @@ func TestJobIsSignalledOnceByTwoProcesses(t *testing.T) {
 	})
 }
 
+func TestMessageOfAnotherProcessIsKept(t *testing.T) {
+	const held = "flex-start: held at 2000-01-01T00:05:00Z: no capacity"
+	inWorld(t, func(t *testing.T, w *world) {
+		w.waiting(1, "train", "alpha-a3-0")
+		_, err := w.Sync(t.Context(), w.lock)
+		require.NoError(t, err)
+		require.Contains(t, w.slurm.comment[1], "waiting")
+
+		release, err := w.lock.Take(t.Context()) // a hook that the daemon did not answer
+		require.NoError(t, err)
+		w.lock.Sign()
+		w.slurm.comment[1] = held
+		w.slurm.jobs[1] = &slurm.Job{ID: 1, ArrayID: 1, Partition: "train", State: slurm.JobPending, Reason: "JobHeldAdmin"}
+		release()
+
+		for range 2 {
+			_, err = w.Sync(t.Context(), w.lock)
+			require.NoError(t, err)
+			assert.Equal(t, held, w.slurm.comment[1])
+		}
+		assert.Equal(t, held, w.memory.Told.All()[1])
+	})
+}
+
 // U3: owners learn the reason before slurmflex acts on their job.
 func TestFailedCommentPreventsTheAction(t *testing.T) {
 	job := action.OfJob{Job: 1}

@@ -68,6 +68,7 @@ type Reconciler struct {
 
 	memory  memory.Memory
 	flights apply.Flights
+	mark    string // that this process left in the lock
 
 	// more executes actions that passes never plan; nil if such actions cannot occur.
 	more func(context.Context, action.Action) error

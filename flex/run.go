@@ -26,7 +26,7 @@ const patience = 5 * time.Second
 // starts no further ones in Compute while another process waits for the lock; see turn. It fails if
 // it runs as a user other than SlurmUser.
 func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan wake.Call) error {
-	turn := turn{lock: lock}
+	turn := turn{lock: lock, taken: func() { r.sign(lock) }}
 	defer turn.end()
 	pace := pace{jitter: r.jitter}
 	var state stance
@@ -79,6 +79,7 @@ func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan w
 // starts them again.
 type turn struct {
 	lock    leader.Lock
+	taken   func()    // called when the lock was taken
 	release func()    // nil while the lock is not held
 	yields  time.Time // since when passes start no actions in Compute; zero: they do
 }
@@ -87,7 +88,9 @@ type turn struct {
 func (t *turn) take(ctx context.Context, now time.Time) (only []Filter, err error) {
 	switch {
 	case t.release == nil:
-		t.release, err = t.lock.Take(ctx)
+		if t.release, err = t.lock.Take(ctx); err == nil {
+			t.taken()
+		}
 		return nil, err
 	case !t.lock.Awaited() || !t.yields.IsZero() && now.Sub(t.yields) >= apply.Limit:
 		t.yields = time.Time{}
@@ -212,5 +215,16 @@ func (r *Reconciler) lockedPass(ctx context.Context, lock leader.Lock, only ...F
 	if err := lock.Permission.Check(ctx); err != nil {
 		return Outcome{}, err
 	}
+	r.sign(lock)
 	return r.Pass(ctx, only...)
+}
+
+// sign signs the lock, which this process holds. If another process has held it since this one's
+// last pass, the AdminComments that this process remembers may be out of date, and are read again.
+func (r *Reconciler) sign(lock leader.Lock) {
+	found, left := lock.Sign()
+	if found == "" || found != r.mark {
+		r.memory.ReadOwnersAgain()
+	}
+	r.mark = left
 }

@@ -162,7 +162,7 @@ func TestBusyDaemonLetsAnotherProcessHaveItsTurn(t *testing.T) {
 
 func TestTurnStartsActionsNowAndThenWhileAnotherWaits(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		turn, begun := turn{lock: w.lock}, time.Now()
+		turn, begun := turn{lock: w.lock, taken: func() {}}, time.Now()
 		limited := func(after time.Duration) bool {
 			only, err := turn.take(t.Context(), begun.Add(after))
 			require.NoError(t, err)

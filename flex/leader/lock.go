@@ -4,6 +4,7 @@ package leader
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -76,6 +77,19 @@ func (l Lock) isTaken(queue string) bool {
 	}
 	defer next.Close()
 	return errors.Is(unix.Flock(int(next.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+// Sign replaces the mark in the lock by a new one, and returns both. A process that does not find the
+// mark that it left knows that another process has acted since. Only the process that holds the
+// lock may sign. A mark that cannot be read or written is empty.
+func (l Lock) Sign() (found, left string) {
+	path := filepath.Join(l.Dir, running)
+	was, _ := os.ReadFile(path)
+	left = rand.Text()
+	if os.WriteFile(path, []byte(left), 0o600) != nil {
+		left = ""
+	}
+	return string(was), left
 }
 
 // Usable returns why the lock cannot be taken, regardless of its current holder.

@@ -151,11 +151,17 @@ func (m *Memory) noteBadHosts(s *scene.Scene) {
 	}
 }
 
-// StandBy forgets what counts the time of waits, because another process decides meanwhile, and the
-// records of jobs, because that process writes AdminComments. It keeps what only this process may
-// know: that a job was warned although another program has written its AdminComment.
+// StandBy forgets what counts the time of waits, because another process decides meanwhile, and what
+// ReadOwnersAgain forgets.
 func (m *Memory) StandBy() {
 	m.asked, m.unasked, m.crowded = nil, nil, nil
+	m.ReadOwnersAgain()
+}
+
+// ReadOwnersAgain forgets the records of jobs, because another process has written AdminComments. It
+// keeps what only this process may know: that a job was warned although another program has written
+// its AdminComment.
+func (m *Memory) ReadOwnersAgain() {
 	m.RecordsRead = false
 	m.Records.keep(func(uint32, *noted[record]) bool { return false })
 	m.Told.keep(func(_ uint32, was *noted[string]) bool {

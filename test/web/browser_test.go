@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"sync"
 	"testing"
@@ -71,7 +72,7 @@ func openBrowser(t *testing.T) *browser {
 		fromIt.Close()
 		<-done
 		if t.Failed() {
-			t.Logf("Chromium's output:\n%s", said.String())
+			t.Logf("Chromium's output:\n%s", regexp.MustCompile(`.*:ERROR:dbus/.*\n`).ReplaceAllString(said.String(), ""))
 		}
 	})
 	var target struct{ TargetID string }

@@ -135,6 +135,7 @@ func liveADay(t *testing.T) *web.Server {
 		done := make(chan error)
 		go func() { done <- c.reconciler.Run(ctx, leader.Lock{Dir: lockDir}, c.wakeUps) }()
 		c.play()
+		synctest.Wait() // a pass in which cancel arrives may show a problem
 		ended = true
 		cancel()
 		require.NoError(t, <-done)
@@ -184,7 +185,8 @@ func newCluster(ctx context.Context, t *testing.T, cfg *config.Config) *dayClust
 	}
 	client, err := gce.New(ctx, gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: c.cloud.Transport()})
 	require.NoError(t, err)
-	c.reconciler = &flex.Reconciler{Config: cfg, Scheduler: c.slurm, Cloud: client, Log: zap.NewNop(), Now: time.Now, Promises: true}
+	c.reconciler = &flex.Reconciler{Config: cfg, Scheduler: c.slurm, Cloud: client, Log: zap.NewNop(), Now: time.Now, Promises: true,
+		Jitter: func(d time.Duration) time.Duration { return d }} // the same day each time
 	return c
 }
 

@@ -21,9 +21,6 @@ const UsefulLease = MinRunDuration
 // requeued.
 const CloseEnough = time.Minute
 
-// leastRefresh is the shortest time after which a waiting request may be replaced.
-const leastRefresh = time.Hour
-
 // Provisioning determines which nodes must arrive together.
 type Provisioning string
 
@@ -71,15 +68,13 @@ type Flex struct {
 	OnProvisionTimeout TimeoutAction  `key:"on_provision_timeout" words:"requeue hold cancel" needs:"provision_timeout" capacity:"too" doc:"What happens to a job after provision_timeout."`
 	ShareRequests      int            `key:"share_requests" unit:"machines" range:"1 to 1000" default:"1" doc:"Most machines in one request that one-node jobs share: tasks of an array with equal leases, and, while the region is crowded, other jobs of one user."`
 	FailoverAfter      time.Duration  `key:"failover_after" was:"fallback_after" range:"0s to 8760h" doc:"Time from when nodes were first reserved for a pending job until machines are also requested in the partitions that follow this nodeset's in the job's list."`
-	RefreshAfter       time.Duration  `key:"refresh_after" range:"0s to 8760h" doc:"Replace a request that has waited this long by a new one; at least 1h and less than provision_timeout; 0: never."`
 	MaxAttempts        int            `key:"max_attempts" unit:"requests" range:"1 to 1000" default:"5" doc:"Failed requests before a job's wait starts again: a CONFIGURING job is requeued, a PENDING job gets a new request."`
 	GangTimeout        time.Duration  `key:"gang_timeout" range:"0s to 168h" default:"10m" doc:"How long a job's first machines wait for the rest; then all are deleted; 0: no limit."`
 	BootTimeout        time.Duration  `key:"boot_timeout" range:"0s to 168h" default:"30m" capacity:"too" doc:"Time from a machine's creation until its slurmd must have registered; 0: no limit."`
 	BootFailures       int            `key:"boot_failures" unit:"machines" range:"0 to 1000" default:"5" doc:"Failed boots in a row before the nodeset is blocked; 0: no limit."`
 	HealthCheck        time.Duration  `key:"health_check" range:"0s to 24h" capacity:"too" doc:"How long a machine that its health check has drained may be without a result; then it is replaced, as after a failed check; 0: drained machines are left to the admin."`
 	OnLeaseEnd         LeaseEndAction `key:"on_lease_end" words:"none requeue" doc:"requeue: requeue a job that runs past the end of its lease, one interval plus 90 s before Google deletes its machines."`
-	LeaseEndWarning    time.Duration  `key:"lease_end_warning" leaves:"1s" range:"0s to 168h" doc:"How long before its lease ends a job that runs past that end is warned; 0: never."`
-	LeaseEndSignal     string         `key:"lease_end_signal" words:"USR1 USR2 INT TERM HUP" needs:"lease_end_warning" doc:"Signal of the warning, for batch scripts whose --comment has slurmflex:signal. salloc and srun get a message."`
+	LeaseEndWarning    time.Duration  `key:"lease_end_warning" leaves:"1s" range:"0s to 168h" doc:"How long before its lease ends a job that runs past that end is warned, by USR1 if its --comment has slurmflex:signal; salloc and srun get a message; 0: never."`
 	KeepIdle           time.Duration  `key:"keep_idle" leaves:"10m" range:"0s to 168h" capacity:"too" doc:"How long a dynamic node's machine stays idle after its job, billed, for the next suitable one; 0: it is deleted with its job."`
 	Salvage            bool           `key:"salvage" doc:"A PENDING job of several nodes that loses a machine keeps the others, and waits for a replacement. The survivors are billed meanwhile."`
 	SalvageTimeout     time.Duration  `key:"salvage_timeout" range:"1m to 168h" default:"1h" needs:"salvage" doc:"Time in which the replacements must have booted; then the survivors are deleted. If no nodes are free for replacements, half of this time."`
@@ -114,12 +109,6 @@ func readFlex(s *section, given bool) *Flex {
 		s.problem("salvage", "cannot be combined with provisioning: node_by_node, which requests each node separately; remove provisioning or this")
 	case f.Salvage && f.UseBulkInsert:
 		s.problem("salvage", "bulk insert does not wait for a replacement's capacity; remove use_bulk_insert or this")
-	}
-	switch {
-	case f.RefreshAfter > 0 && f.RefreshAfter < leastRefresh:
-		s.problem("refresh_after", "%s is too short for a request to wait in Google's queue; must be %s or more, or 0 to never replace requests", f.RefreshAfter, leastRefresh)
-	case f.ProvisionTimeout > 0 && f.RefreshAfter >= f.ProvisionTimeout:
-		s.problem("refresh_after", "provision_timeout ends the wait first; must be less than provision_timeout, which is %s, or 0 to never replace requests", f.ProvisionTimeout)
 	}
 	s.checkLeaves(f)
 	s.finish()

@@ -262,14 +262,6 @@ func TestInvalidFiles(t *testing.T) {
 			"max_run_duration: 604800", "fallback_after: 30\n      failover_after: 60",
 			`13: nodeset.a3.dws_flex.fallback_after: is the former name of failover_after, which is set too; remove this`,
 		},
-		"a request that is replaced too soon": {
-			"max_run_duration: 604800", "refresh_after: 600",
-			`13: nodeset.a3.dws_flex.refresh_after: 10m0s is too short for a request to wait in Google's queue; must be 1h0m0s or more, or 0 to never replace requests`,
-		},
-		"a request that is replaced after its wait ends": {
-			"max_run_duration: 604800", "refresh_after: 7200\n      provision_timeout: 7200",
-			`13: nodeset.a3.dws_flex.refresh_after: provision_timeout ends the wait first; must be less than provision_timeout, which is 2h0m0s, or 0 to never replace requests`,
-		},
 
 		// Partitions.
 		"a partition of an unknown nodeset": {

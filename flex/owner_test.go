@@ -117,7 +117,7 @@ func TestReservationExistsAsLongAsItsInstance(t *testing.T) {
 // outlives lets job 1 run until 15 minutes before its lease ends.
 func (w *world) outlives(record slurm.JobRecord) {
 	set, _, _ := w.Config.Find("alpha-one-0")
-	set.Flex.OnLeaseEnd, set.Flex.LeaseEndWarning, set.Flex.LeaseEndSignal = config.RequeueFirst, 10*time.Minute, "USR1"
+	set.Flex.OnLeaseEnd, set.Flex.LeaseEndWarning = config.RequeueFirst, 10*time.Minute
 	w.slurm.records = map[uint32]slurm.JobRecord{1: record}
 	w.running(1, "shared", "alpha-one-0")
 	w.slurm.jobs[1].Limit, w.slurm.jobs[1].State = slurm.Limit{Kind: slurm.LimitSet, Duration: 5 * time.Hour}, slurm.JobRunning

@@ -13,11 +13,6 @@ const (
 	DefaultActiveRequests = 100
 )
 
-// DefaultOperations is the default limit of a project's concurrent operations of one kind. Source:
-// Compute's page "Concurrent operation quotas": 500 for global operations; each region has such a
-// quota, too.
-const DefaultOperations = 500
-
 // MachineType holds the resources of a machine type.
 type MachineType struct {
 	Name   string

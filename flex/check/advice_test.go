@@ -64,8 +64,6 @@ func TestAdvice(t *testing.T) {
 		"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)")
 	in("a margin without use_job_duration", "use_job_duration: true, ", "",
 		"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: takes effect only with use_job_duration; set use_job_duration: true or remove this")
-	in("a signal without a warning", "margin: 600", "margin: 600, lease_end_signal: TERM",
-		"c.yaml:12: nodeset.a3.dws_flex.lease_end_signal: advice: takes effect only with lease_end_warning; set lease_end_warning or remove this")
 	in("a warning at the time of the requeue", "margin: 600", "margin: 600, lease_end_warning: 120, on_lease_end: requeue",
 		"c.yaml:12: nodeset.a3.dws_flex.lease_end_warning: advice: a script cannot save its work: its job is requeued 120 s before the lease ends; set this to 240 or more")
 	in("an action without a time-out", "margin: 600", "margin: 600, on_provision_timeout: hold",

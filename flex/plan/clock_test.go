@@ -14,7 +14,6 @@ import (
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // askedFor sets the count that earlier passes recorded for job 7, up to now.
@@ -63,23 +62,6 @@ func TestTimersPauseWhileNothingIsRequested(t *testing.T) {
 			}
 		})
 	}
-}
-
-// G1: a cancelled request loses its queue position at Google.
-func TestRefreshKeepsRequestWithoutSuccessor(t *testing.T) {
-	given := func(most int, more ...part) []string {
-		cfg := with(t, "refresh_after: 7200, boot_failures: 1")
-		cfg.Options.MaxActiveRequests, cfg.Options.YieldAfter = most, 0
-		return cancelled(planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), and(more...))))
-	}
-	replaced := []string{"cancel request alpha-a3-job-7/a1"}
-	assert.Equal(t, replaced, given(1))
-	for _, obstacle := range []string{"a blocked nodeset", "an unread template", "a failing template"} {
-		assert.Empty(t, given(1, obstacles()[obstacle]), obstacle)
-	}
-	more := and(awaits(8, "alpha-a3-1"), awaits(9, "alpha-a3-2"), lastJob(func(j *slurm.Job) { j.Priority = 5 }))
-	assert.Empty(t, given(1, more), "the place would go to job 9")
-	assert.Equal(t, replaced, given(2, more), "there is room for both")
 }
 
 // G1: a static node that is powered down must be requested again.

@@ -138,7 +138,7 @@ func pendingInLine(s *scene.Scene, held []demand.Wait) (line []inLine) {
 	for _, set := range s.Config.FlexSets() {
 		ours[set] = true
 	}
-	rounds := make([][]inLine, s.Config.Options.MaxPartitions)
+	rounds := make([][]inLine, demand.MostPlaces)
 	for _, j := range demand.ByImportance(s) {
 		if out[j.ID] || !demand.LacksNodes(*j) {
 			continue

@@ -130,15 +130,3 @@ func TestUnreadHistoryIsAProblem(t *testing.T) {
 	}, p.Problems.Texts())
 	assert.Empty(t, p.Limits)
 }
-
-// refresh_after replaces a request only if it could be made again.
-func TestNoRequestIsReplacedBeyondALimit(t *testing.T) {
-	cfg := limited(t, "{gpu_hours: 1}")
-	cfg.NodeSets[0].Flex.RefreshAfter = time.Hour
-	old := request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)
-	old.Created = noon.Add(-2 * time.Hour)
-	given := seen(awaits(7, "alpha-a3-0"), groupOf(7, old), november(900, 0))
-	assert.NotContains(t, actions(planOf(cfg, given)), "cancel request alpha-a3-job-7/a1", "it could not be made again")
-	cfg.Options.Limits[0].GPUHours = 1000
-	assert.Contains(t, actions(planOf(cfg, given)), "cancel request alpha-a3-job-7/a1")
-}

@@ -140,7 +140,6 @@ const inAQuarter = " from 2026-11-21T12:15:00Z"
 
 func TestPendingJobWaitsInNoFurtherPartition(t *testing.T) {
 	for name, given := range map[string]func(w severalPlaces){
-		"than max_partitions":                   func(w severalPlaces) { w.Config.Options.MaxPartitions = 1 },
 		"before failover_after":                 func(w severalPlaces) { w.Config.FlexSetOf("alpha-us-0").Flex.FailoverAfter = time.Hour },
 		"where it is not certain to fit":        func(w severalPlaces) { w.Snap.Jobs[0].Gres = "gres/gpu:h100:8" },
 		"if it names alternatives":              func(w severalPlaces) { w.Snap.Jobs[0].Features = "rack1|rack2" },

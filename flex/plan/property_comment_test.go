@@ -121,7 +121,7 @@ func TestEndingJobsReadWhyFirst(t *testing.T) {
 			w.Reservations = append(w.Reservations, slurm.Reservation{Name: memo.Reservation(cluster, in.Terminates), Nodes: []string{in.Name}, Start: in.Terminates})
 		}
 		for _, set := range w.flexSets() {
-			set.Flex.OnLeaseEnd, set.Flex.LeaseEndSignal = "requeue", "USR1"
+			set.Flex.OnLeaseEnd = "requeue"
 			set.Flex.LeaseEndWarning = pick(t, "warning", 0, 10*time.Minute)
 		}
 		snap := w.snapshot()

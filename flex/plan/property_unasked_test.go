@@ -24,7 +24,7 @@ func TestEachPendingJobIsServedOrHasAReason(t *testing.T) {
 	asked, told := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		w.Promises, w.cfg.Options.Waiting, w.cfg.Options.MaxPartitions = true, config.Pending, 1
+		w.Promises, w.cfg.Options.Waiting = true, config.Pending
 		w.cfg.Partitions, w.Partitions = nil, nil
 		for _, set := range w.flexSets() {
 			set.Flex.Salvage = false

@@ -298,9 +298,8 @@ func drawConfig(t *rapid.T) *config.Config {
 		set.Flex.RenewBefore = pick(t, "renew_before", 0, 10*time.Minute)
 		set.Flex.ProvisionTimeout = pick(t, "provision_timeout", 0, 15*time.Minute, time.Hour)
 		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", config.Requeue, config.Hold, config.Cancel)
-		set.Flex.RefreshAfter = pick(t, "refresh_after", 0, time.Hour)
 		if set.Flex.UseBulkInsert && rapid.Bool().Draw(t, "comes at once") {
-			set.Flex.Capacity, set.Flex.MaxRunDuration, set.Flex.RefreshAfter = config.Spot, 0, 0
+			set.Flex.Capacity, set.Flex.MaxRunDuration = config.Spot, 0
 		}
 	}
 	return cfg

@@ -101,13 +101,3 @@ func TestTaskAttemptsAreCountedSeparately(t *testing.T) {
 		sharedBy(t, 4, tasks(0, 1), arrayGroup(), refused(demand.Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseQuota, 30*time.Second, 1)))
 	assert.Empty(t, sharedBy(t, 4, tasks(0, 1), refused("alpha-a3-arr-5", mig.CauseQuota, 30*time.Second, 1)), "the group is for all")
 }
-
-func TestSharedRequestIsReplacedForAllItsTasks(t *testing.T) {
-	cfg := with(t, "share_requests: 2, refresh_after: 3600")
-	waiting := arrayGroup(request("a1", mig.Accepted, "alpha-a3-[0-1]", time.Hour), request("a2", mig.Accepted, "alpha-a3-2", time.Hour))
-	p := planOf(cfg, seen(tasks(0, 2), waiting, asked(2*time.Hour)))
-	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, madeBy(p))
-	for _, w := range p.Waits {
-		assert.Equal(t, w.Nodes[0] != "alpha-a3-2", w.Request == "", "%v", w)
-	}
-}

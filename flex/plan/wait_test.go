@@ -24,22 +24,6 @@ func TestBootingNodeIsNotPoweredUpAgainWithWaitingNodes(t *testing.T) {
 	}, planned(t, s), "slurmctld would refuse its slurmd")
 }
 
-func TestRefreshAfterReplacesOneRequestPerPass(t *testing.T) {
-	cancels := func(state mig.RequestState, ago time.Duration, more ...part) []string {
-		return cancelled(planOf(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-a3-1"),
-			groupOf(7, request("a1", state, "alpha-a3-0", 15*time.Minute)), asked(ago+time.Minute),
-			groupOf(8, accepted("alpha-a3-1")), asked(ago), and(more...))))
-	}
-	assert.Equal(t, []string{"cancel request alpha-a3-job-7/a1"}, cancels(mig.Accepted, 2*time.Hour), "the one that has waited longest")
-	assert.Equal(t, []string{"cancel request alpha-a3-job-8/a1"}, cancels(mig.Creating, 2*time.Hour), "the other creates machines")
-	assert.Equal(t, []string{"cancel request alpha-a3-job-8/a1"}, cancels(mig.Accepted, 2*time.Hour, machinesOf(7, "alpha-a3-0")))
-	assert.Empty(t, cancels(mig.Accepted, 2*time.Hour-2*time.Minute))
-	next := planOf(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"),
-		groupOf(7, request("a1", mig.Cancelled, "alpha-a3-0", 15*time.Minute)), asked(2*time.Hour)))
-
-	assert.Contains(t, actions(next), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
-}
-
 // B7: a machine that is not ours and has the name of a waiting node is reported immediately,
 // whatever its state, as an obstacle with its fix.
 func TestStrangersMachineWithANodesNameIsReported(t *testing.T) {

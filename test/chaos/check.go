@@ -87,7 +87,7 @@ func (c *check) before(p *process, call apiCall) {
 
 // cancelled checks the cancellation of a request, which loses the request's queue position. It
 // fails if the request's job waits for the same nodes and fits in the lease, unless the
-// request is older than refresh_after or may yield. It excuses all cancellations while a
+// request may yield. It excuses all cancellations while a
 // second daemon runs: that daemon deletes what the first one remembers creating, and its own
 // requests may take their place.
 func (c *check) cancelled(p *process, st fakegce.State, request string) {
@@ -96,10 +96,7 @@ func (c *check) cancelled(p *process, st fakegce.State, request string) {
 			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.mayYield(p, st, g.Region, r) || c.w.lasting("second daemon") {
 				continue
 			}
-			job, refresh := c.w.watch.waiter(r.Instances[0]), flexOf(p, r.Instances[0]).RefreshAfter
-			if refresh > 0 && time.Since(r.Created) >= refresh-wrongClock {
-				continue
-			}
+			job := c.w.watch.waiter(r.Instances[0])
 			if job != nil && !c.w.watch.forgiven(*job) && setOf(r.Instances[0]).exclusive && job.given.Before(r.Created) && job.Limit.Duration <= r.Duration &&
 				slurm.Fold(job.Nodes) == slurm.Fold(r.Instances) {
 				c.fail(lostJob, "%s cancels request %s, while job %d waits for its nodes", p.name, request, job.ID)

@@ -234,15 +234,11 @@ func (s setup) flex(set nodeSet) string {
 // job, which starts later than the lease.
 func (s setup) patience(set nodeSet, e edition) string {
 	d := s.dice
-	wait, refresh := pick(d, []int{0, 0, 1800, 3600}, "provision timeout", set.name, e), pick(d, []int{0, 0, 3600}, "refresh", set.name, e)
-	if wait > 0 {
-		refresh = 0 // the wait would end first
-	}
+	wait := pick(d, []int{0, 0, 1800, 3600}, "provision timeout", set.name, e)
 	keys := []string{
 		fmt.Sprintf("provision_timeout: %d", wait),
 		"on_provision_timeout: " + pick(d, []string{"requeue", "requeue", "hold", "cancel"}, "on timeout", set.name, e),
 		fmt.Sprintf("failover_after: %d", pick(d, []int{0, 0, 600}, "ask elsewhere", set.name, e)),
-		fmt.Sprintf("refresh_after: %d", refresh),
 		fmt.Sprintf("max_attempts: %d", d.number(1, 5, "attempts", set.name, e)),
 		fmt.Sprintf("share_requests: %d", pick(d, []int{1, 2, 5}, "share requests", set.name, e)),
 		fmt.Sprintf("gang_timeout: %d", pick(d, []int{600, 600, 1200}, "gang timeout", set.name, e)),

@@ -585,10 +585,6 @@ var mutants = []mutant{
 		"m.asked, m.unasked, m.crowded = p.Asked, demand", "_, m.unasked, m.crowded = p.Asked, demand", passes,
 	},
 	{
-		"a request that could not be created again is replaced", "flex/plan/rules/refresh.go",
-		"&& mayAsk(w, c) == BarsNothing {", "{", planner,
-	},
-	{
 		"a static node is powered down that could not be requested", "flex/plan/sweeps/static.go",
 		"&& rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {", "{", planner,
 	},

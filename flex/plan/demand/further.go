@@ -9,10 +9,13 @@ import (
 	"slurmflex/slurm"
 )
 
+// MostPlaces is the number of partitions where machines are requested for a pending job at once.
+const MostPlaces = 3
+
 // placeFurther makes further doors for jobs that have one, in other nodesets where they are certain
 // to fit: Slurm's plan shows only the first. Further doors take only nodes that no job lacks.
 func (h *handout) placeFurther() {
-	for places := 1; places < h.Config.Options.MaxPartitions; places++ {
+	for places := 1; places < MostPlaces; places++ {
 		for _, j := range h.jobs {
 			doors := h.DoorsOf(j.ID)
 			if len(h.Wants) >= doorsAtOnce || len(doors) != places || j.HetID != 0 || j.IsTasks() || h.hasWant(j) || !h.lackMachines(doors) {

@@ -3,8 +3,8 @@ package rules
 import "slurmflex/flex/plan/demand"
 
 // mayAsk returns the bar to a request for the claim now: the strongest bar of all rules, also of
-// those that do not decide, or else Obstructs if max_active_requests leaves no place. refresh_after
-// and renew_before call mayAsk before they release anything, and the timers use the same rules. The
+// those that do not decide, or else Obstructs if max_active_requests leaves no place. renew_before
+// calls mayAsk before it releases anything, and the timers use the same rules. The
 // claim's own live request does not count against the limit, unless a more important job would take
 // its place.
 func mayAsk(w *demand.Wanted, c *demand.Claim) Bar { return MayAskIn(w, PlacesNow(w), c) }

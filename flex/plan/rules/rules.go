@@ -90,12 +90,10 @@ var rules = []rule{
 	{"other components first", componentsFirst, Obstructs},
 }
 
-// Judge returns the verdict on each claim. Before that it withdraws the request that refresh_after
-// replaces and those that an admin cancels, and notes what the rules need to know of all claims. The first rule that applies decides
-// on each claim; then a job loses its nodes as a whole, and places under max_active_requests are
+// Judge returns the verdict on each claim. Before that it withdraws the requests that an admin cancels, and
+// notes what the rules need to know of all claims. The first rule that applies decides on each claim; then a job loses its nodes as a whole, and places under max_active_requests are
 // handed out by rank.
 func Judge(w *demand.Wanted) []Verdict {
-	refreshOldest(w)
 	withdrawBlocked(w)
 	for _, c := range w.Claims {
 		c.Asked = countAsked(w, c)

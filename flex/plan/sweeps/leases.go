@@ -46,7 +46,7 @@ func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			a := action.SignalJob{OfJob: action.OfJob{Job: e.Job.ID}, Why: why}
 			first := told
 			if reach == scene.BySignal {
-				a.Signal = e.Flex.LeaseEndSignal
+				a.Signal = warnSignal
 				first += memo.Sends + a.Signal
 			}
 			a.Text = memo.Sent(memo.OwnComment+told, w.Seen.Now, a.Signal)
@@ -59,6 +59,9 @@ func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	}
 	return s
 }
+
+// warnSignal is the signal of lease_end_warning.
+const warnSignal = "USR1"
 
 // lastTry is how long before its nodes end a job is requeued even if its AdminComment cannot be
 // written: after that, Compute would delete the machines under the job.

@@ -2,14 +2,11 @@ package rules
 
 import "slurmflex/flex/plan/demand"
 
-// mayAsk returns the bar to a request for the claim now: the strongest bar of all rules, also of
-// those that do not decide, or else Obstructs if max_active_requests leaves no place. renew_before
-// calls mayAsk before it releases anything, and the timers use the same rules. The
+// MayAskIn returns the bar to a request for the claim now, given a count of requests: the strongest
+// bar of all rules, also of those that do not decide, or else Obstructs if max_active_requests leaves
+// no place. renew_before calls it before it releases anything, and the timers use the same rules. The
 // claim's own live request does not count against the limit, unless a more important job would take
 // its place.
-func mayAsk(w *demand.Wanted, c *demand.Claim) Bar { return MayAskIn(w, PlacesNow(w), c) }
-
-// MayAskIn is mayAsk for a given count of requests.
 func MayAskIn(w *demand.Wanted, p Places, c *demand.Claim) Bar {
 	if b := barred(w, c); b != BarsNothing || c.Set.Flex.UseBulkInsert {
 		return b

@@ -59,7 +59,7 @@ type rule struct {
 	bar   Bar
 }
 
-// Bar is the effect of a rule's verdict on a request; see mayAsk.
+// Bar is the effect of a rule's verdict on a request; see MayAskIn.
 type Bar uint8
 
 // The bars, weakest first.

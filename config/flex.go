@@ -60,7 +60,7 @@ type Flex struct {
 	MaxRunDuration time.Duration `key:"max_run_duration" range:"10m to 168h" default:"168h" doc:"The lease: how long Google lets a machine run. With use_job_duration the longest lease."`
 	UseJobDuration bool          `key:"use_job_duration" doc:"The lease is as long as the job's time limit plus job_duration_margin, at least 600 s and at most max_run_duration. In a shared partition, the longest time limit of the node's jobs counts. Without a time limit, or without a job, the lease is max_run_duration."`
 	// JobDurationMargin leaves MinRunDuration of MaxRunDuration by default.
-	JobDurationMargin time.Duration `key:"job_duration_margin" leaves:"1m" range:"0s to 168h" default:"10m" needs:"use_job_duration" doc:"Added to the time limit, because boot and prolog are part of the lease. Its default leaves 10m of max_run_duration."`
+	JobDurationMargin time.Duration `key:"job_duration_margin" leaves:"1m" range:"0s to 168h" default:"10m" needs:"use_job_duration" doc:"Added to the time limit, because boot and prolog are part of the lease. If max_run_duration is below 20m, the default is max_run_duration - 10m."`
 	// UseBulkInsert is also the path for capacity.
 	UseBulkInsert      bool           `key:"use_bulk_insert" doc:"Bulk insert instead of resize requests: no queue, no placement, no limits on requests."`
 	Provisioning       Provisioning   `key:"provisioning" words:"queued node_by_node" doc:"queued: all nodes of a job at once, in one request. node_by_node: each node by itself, for one-node jobs in a shared partition."`

@@ -15,7 +15,7 @@ const MaxNodes = 100_000
 type NodeSet struct {
 	Name       string `key:"-"` // its key
 	Static     int    `key:"node_count_static" unit:"nodes" range:"0 to 100000" doc:"Nodes that are always up, with the lowest indexes."`
-	DynamicMax int    `key:"node_count_dynamic_max" unit:"nodes" range:"0 to 100000" doc:"Nodes that jobs can have or wait for at once, named CLUSTER-NODESET-INDEX. More than the machines that you expect, because waiting jobs keep nodes from more important ones."`
+	DynamicMax int    `key:"node_count_dynamic_max" unit:"nodes" range:"0 to 100000" doc:"Nodes that jobs can have or wait for at once, named CLUSTER-NODESET-INDEX. Set more than you expect machines, because the nodes of a waiting job are kept from more important ones."`
 	Line       int    `key:"-"`
 
 	// Template is global or in Region.

@@ -4,12 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"slurmflex/flex"
-	"slurmflex/flex/command"
 	"slurmflex/flex/view"
 )
 
 func newDown(a *app) *cobra.Command {
-	d := &command.Down{}
+	d := &down{}
 	cmd := &cobra.Command{
 		Use: "down", Short: "Take the cluster or a nodeset down: jobs, requests, machines and groups", GroupID: "run", Args: noArguments,
 		Long: `Close the partitions of the flex nodes, requeue their jobs, power the nodes down,
@@ -28,19 +27,19 @@ being deleted, it needs --now and leaves Slurm out.`,
   slurmflex down --nodeset a3 --drain
   slurmflex down --now --yes`,
 		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error {
-			d.In, d.Out = cmd.InOrStdin(), cmd.OutOrStdout()
-			d.R, d.Lock, d.Slurm = r, a.lock(r.Config), a.scheduler(r.Config)
-			return d.Run(cmd.Context())
+			d.in, d.out = cmd.InOrStdin(), cmd.OutOrStdout()
+			d.reconciler, d.lock, d.slurm = r, a.lock(r.Config), a.scheduler(r.Config)
+			return d.run(cmd.Context())
 		}),
 	}
-	cmd.Flags().StringVar(&d.NodeSet, "nodeset", "", "take down only this `nodeset`")
-	cmd.Flags().BoolVar(&d.Drain, "drain", false, "let running jobs end first, and wait for them")
-	cmd.Flags().BoolVar(&d.Now, "now", false, "cancel jobs that Slurm would not requeue")
-	cmd.Flags().BoolVar(&d.DryRun, "dry-run", false, "only print the steps")
-	cmd.Flags().BoolVar(&d.Yes, "yes", false, "do not ask for the cluster's name")
+	cmd.Flags().StringVar(&d.nodeSet, "nodeset", "", "take down only this `nodeset`")
+	cmd.Flags().BoolVar(&d.drain, "drain", false, "let running jobs end first, and wait for them")
+	cmd.Flags().BoolVar(&d.now, "now", false, "cancel jobs that Slurm would not requeue")
+	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "only print the steps")
+	cmd.Flags().BoolVar(&d.yes, "yes", false, "do not ask for the cluster's name")
 	exclude(cmd, "drain", "now")
 	exclude(cmd, "dry-run", "yes")
-	jsonFlag(cmd, &d.JSON)
+	jsonFlag(cmd, &d.json)
 	completeFlags(cmd, map[string]cobra.CompletionFunc{"nodeset": a.complete(view.View.NodeSetNames)})
 	return cmd
 }

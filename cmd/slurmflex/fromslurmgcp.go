@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slurmflex/flex/slurmgcp"
+	"slurmflex/flex/setup"
 )
 
 func newFromSlurmGCP(a *app) *cobra.Command {
@@ -24,7 +24,7 @@ advice and for the keys that slurmflex ignores, run config check --live on the f
 				return err
 			}
 			conf, _ := a.scheduler(cfg).Config(cmd.Context()) // without it, the report has slurm-gcp's usual programs
-			_, err = io.WriteString(cmd.OutOrStdout(), slurmgcp.Report(cfg, conf))
+			_, err = io.WriteString(cmd.OutOrStdout(), setup.FromSlurmGCP(cfg, conf))
 			return err
 		},
 	}

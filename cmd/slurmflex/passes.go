@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -14,13 +15,10 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/flex/command"
-	"slurmflex/flex/door"
 	"slurmflex/flex/history"
 	"slurmflex/flex/hook"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
-	"slurmflex/flex/systemd"
 	"slurmflex/flex/view"
 	"slurmflex/flex/wake"
 	"slurmflex/flex/web"
@@ -70,7 +68,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	doors := door.New(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
+	doors := flex.NewKeeper(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
 	estimates, prices := a.shown(cfg, r.Log)
 	board.Fill = func(v *view.View) { estimates.Fill(v); prices.Fill(v) }
@@ -88,7 +86,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	reloaded := reloader.Start(ctx, hangups)
 	beside.Go(func() { doors.Run(ctx) })
 	defer func() { stop(); reloaded(); beside.Wait() }()
-	defer systemd.Supervise(ctx, r)()
+	defer supervise(ctx, r)()
 	return r.Run(ctx, a.lock(cfg), wakeUps)
 }
 
@@ -167,15 +165,18 @@ func newPass(a *app) *cobra.Command {
 	return cmd
 }
 
-// onePass runs one pass, prints its actions, and writes its metrics into the file.
+// onePass runs one pass, prints its actions, and writes its metrics into the file. It succeeds if
+// another process does all the work.
 func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file string, only ...flex.Filter) error {
-	pass := command.Pass{
-		Terminal: command.Terminal{Out: cmd.OutOrStdout(), JSON: asJSON},
-		R:        r, Lock: a.lock(r.Config), Only: only,
-		Then: func(err error) error {
-			a.history.Wait(recordLimit) // the history counts lost races and failed checks
-			return a.measures.WriteTextfile(file, err)
-		},
+	ctx, did := cmd.Context(), view.NewPassLog(r.Config.Cluster)
+	r.Watch = flex.Watchers{r.Watch, did}
+	out, err := r.Sync(ctx, a.lock(r.Config), only...)
+	done := did.Pass()
+	done.Skipped = skipped(done, err)
+	var unprinted error
+	if err == nil || done.Skipped != "" || len(done.Actions) > 0 {
+		unprinted = view.Write(cmd.OutOrStdout(), asJSON, done)
 	}
-	return pass.Run(cmd.Context())
+	a.history.Wait(recordLimit) // the history counts lost races and failed checks
+	return errors.Join(outcome(ctx, out, err), unprinted, a.measures.WriteTextfile(file, err))
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
-	"slurmflex/flex/systemd"
 )
 
 const units = "../../scripts/systemd"
@@ -70,8 +69,8 @@ func TestUnitsWatchdogSuitsTheDefaultInterval(t *testing.T) {
 	assert.Contains(t, lines, "Type=notify")
 	const watchdog = 25 * time.Minute
 	assert.Contains(t, lines, "WatchdogSec=25min")
-	assert.Zero(t, systemd.WatchdogFor(fmt.Sprint(watchdog.Microseconds()), cfg.Options.Interval))
-	assert.Equal(t, watchdog, systemd.WatchdogFor(fmt.Sprint(watchdog.Microseconds()-1), cfg.Options.Interval), "and no shorter one does")
+	assert.Zero(t, watchdogFor(fmt.Sprint(watchdog.Microseconds()), cfg.Options.Interval))
+	assert.Equal(t, watchdog, watchdogFor(fmt.Sprint(watchdog.Microseconds()-1), cfg.Options.Interval), "and no shorter one does")
 }
 
 // The line replaces the timer on hosts without systemd. It is inactive until an admin removes its

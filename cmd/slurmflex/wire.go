@@ -14,7 +14,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/flex/budget"
 	"slurmflex/flex/cost"
 	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
@@ -92,7 +91,7 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do fun
 		Log:       log.Logger,
 		Now:       time.Now,
 		Watch:     flex.Watchers{a.measures, a.history},
-		Ledger: &budget.Ledger{
+		Ledger: &cost.Ledger{
 			Dir: cfg.Options.StateDir, Cluster: cfg.Cluster, Prices: a.pricesPath(), Zone: time.Local, Kept: a.history.Kept,
 		},
 	})

@@ -1,5 +1,5 @@
-// Package cost computes the use of machines, by user and other keys, and its cost. It is pure: no
-// clock, no I/O.
+// Package cost computes the use of machines, by user and other keys, and its cost, and reads from the
+// history what they have taken in the present periods, for the limits on GPU hours and money.
 package cost
 
 import (

@@ -1,4 +1,5 @@
-// Package setup writes the first configuration of a cluster from a few answers.
+// Package setup writes the first configuration of a cluster from a few answers, and says how to move a
+// cluster from slurm-gcp's scripts to slurmflex.
 package setup
 
 import (

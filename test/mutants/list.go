@@ -762,14 +762,14 @@ var mutants = []mutant{
 		`why != "" {`, `why != "" || w.Seen.Spent.Err != nil {`, planner,
 	},
 	{
-		"a history whose folder is missing counts as empty", "flex/budget/ledger.go",
+		"a history whose folder is missing counts as empty", "flex/cost/ledger.go",
 		"\tif err == nil {\n\t\t_, err = history.Read(", "\t{\n\t\t_, err = history.Read(",
-		[]string{"flex/budget"},
+		[]string{"flex/cost"},
 	},
 	{
-		"a daemon that takes over counts its old reading of the history", "flex/budget/ledger.go",
+		"a daemon that takes over counts its old reading of the history", "flex/cost/ledger.go",
 		"age <= staleAfter*share", "age >= 0",
-		[]string{"flex/budget"},
+		[]string{"flex/cost"},
 	},
 	{
 		"a job's owner forges the account of another job", "slurm/jobaccount.go",

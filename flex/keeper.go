@@ -1,7 +1,4 @@
-// Package door watches pending jobs between the daemon's passes. It opens a job's door within a
-// second after the job's last machine has registered, and requests a pass when Slurm has planned a
-// job for the first time, or when a job has left machines that others may use.
-package door
+package flex
 
 import (
 	"context"
@@ -13,7 +10,6 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
-	"slurmflex/flex"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -29,8 +25,8 @@ const (
 	inUseAtOnce = 500 // nodes with running jobs that a look reads
 )
 
-// scheduler lists the calls to Slurm that a Keeper makes.
-type scheduler interface {
+// doorScheduler lists the calls to Slurm that a Keeper makes.
+type doorScheduler interface {
 	// NodesNamed reads only the named nodes.
 	NodesNamed(ctx context.Context, names []string) ([]slurm.Node, error)
 	// PendingJobs reads the pending jobs.
@@ -38,9 +34,11 @@ type scheduler interface {
 	SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error
 }
 
-// Keeper is a flex.Watcher that looks at pending jobs between passes.
+// Keeper is a Watcher that looks at pending jobs between the daemon's passes. It opens a job's door
+// within a second after the job's last machine has registered, and requests a pass when Slurm has
+// planned a job for the first time, or when a job has left machines that others may use.
 type Keeper struct {
-	slurm scheduler
+	slurm doorScheduler
 	log   *zap.Logger
 	now   func() time.Time
 	call  chan<- wake.Call
@@ -53,10 +51,10 @@ type Keeper struct {
 	ours  bool            // this host makes the passes
 }
 
-var _ flex.Watcher = (*Keeper)(nil)
+var _ Watcher = (*Keeper)(nil)
 
-// New returns a keeper that requests passes through call. It works only while Run runs.
-func New(cfg *config.Config, s scheduler, call chan<- wake.Call, log *zap.Logger, now func() time.Time) *Keeper {
+// NewKeeper returns a keeper that requests passes through call. It works only while Run runs.
+func NewKeeper(cfg *config.Config, s doorScheduler, call chan<- wake.Call, log *zap.Logger, now func() time.Time) *Keeper {
 	return &Keeper{slurm: s, log: log, now: now, call: call, cfg: cfg}
 }
 

@@ -1,4 +1,4 @@
-package budget
+package cost
 
 import (
 	"errors"
@@ -66,7 +66,7 @@ func (h *house) spent(l *Ledger) scene.Spent {
 	return l.Spent(h.Context(), &h.snap, h.cfg)
 }
 
-var ada = history.Who{Job: 1, User: "ada", Account: "bio", Partition: "train"}
+var adaOfBio = history.Who{Job: 1, User: "ada", Account: "bio", Partition: "train"}
 
 func TestLimitsCountTheLeasesOfTheirPeriodAndHolder(t *testing.T) {
 	h := newHouse(t, "{bio: {account: bio, gpu_hours: 1, cost: 1}, ada: {user: ada, gpu_hours: 1, per: day}, train: {partition: train, gpu_hours: 1, per: week}, all: {gpu_hours: 1}}")
@@ -75,7 +75,7 @@ func TestLimitsCountTheLeasesOfTheirPeriodAndHolder(t *testing.T) {
 		saturday.Add(-time.Hour), time.Date(2026, 11, 16, 0, 0, 0, 0, berlin), time.Date(2026, 11, 1, 0, 0, 0, 0, berlin),
 		time.Date(2026, 10, 31, 23, 30, 0, 0, berlin), // half of it in November
 	} {
-		h.lease(from, ada)
+		h.lease(from, adaOfBio)
 	}
 	h.lease(saturday.Add(-3*time.Hour), eve)
 	l := h.ledger()
@@ -100,7 +100,7 @@ func TestDaemonThatTakesOverCountsWhatTheOtherSpent(t *testing.T) {
 	h := newHouse(t, "{bio: {account: bio, gpu_hours: 1}}")
 	first, second := h.ledger(), h.ledger()
 	assert.Zero(t, h.spent(second).Of[0].Used)
-	h.lease(saturday, ada)
+	h.lease(saturday, adaOfBio)
 	h.snap.Now = saturday.Add(2 * time.Hour) // a reading from before the standby does not count
 	assert.InDelta(t, 8*3600, h.spent(first).Of[0].Used.GPU, 1e-9)
 	assert.InDelta(t, 8*3600, h.spent(second).Of[0].Used.GPU, 1e-9)

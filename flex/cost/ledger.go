@@ -1,6 +1,4 @@
-// Package budget reads from the history what machines have taken in the present periods, for the
-// limits on GPU hours and money.
-package budget
+package cost
 
 import (
 	"context"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/cost"
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -99,7 +96,7 @@ func (l *Ledger) read(now time.Time, done chan struct{}) {
 	if err == nil {
 		_, err = history.Read(l.Dir, l.Cluster, history.Lease, b.take)
 	}
-	prices, unread := cost.ReadPrices(l.Prices, false)
+	prices, unread := ReadPrices(l.Prices, false)
 	b.prices, b.unpriced, b.err, b.took = prices, unread, err, time.Since(begun)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,24 +110,24 @@ type book struct {
 	took     time.Duration
 	periods  map[config.Period]period
 	counted  map[string]time.Time
-	prices   *cost.Prices // nil: no price file
-	unpriced error        // why the price file could not be read
-	err      error        // why the history could not be read
+	prices   *Prices // nil: no price file
+	unpriced error   // why the price file could not be read
+	err      error   // why the history could not be read
 }
 
 // period is a period and its bills.
 type period struct {
 	from, to time.Time
-	bills    map[cost.By]*cost.Bill
+	bills    map[By]*Bill
 }
 
 func newBook(now time.Time, zone *time.Location) *book {
 	b := &book{at: now, periods: map[config.Period]period{}, counted: map[string]time.Time{}}
 	for _, per := range []config.Period{config.Day, config.Week, config.Month} {
-		p := period{bills: map[cost.By]*cost.Bill{}}
-		p.from, p.to = cost.Period(per, now, zone)
-		for _, by := range []cost.By{cost.Account, cost.User, cost.Partition} {
-			p.bills[by] = cost.NewBill(by, history.At(p.from), history.At(p.to), zone)
+		p := period{bills: map[By]*Bill{}}
+		p.from, p.to = Period(per, now, zone)
+		for _, by := range []By{Account, User, Partition} {
+			p.bills[by] = NewBill(by, history.At(p.from), history.At(p.to), zone)
 		}
 		b.periods[per] = p
 	}
@@ -139,7 +136,7 @@ func newBook(now time.Time, zone *time.Location) *book {
 
 // isOf reports whether the book's periods are the present ones.
 func (b *book) isOf(now time.Time, zone *time.Location) bool {
-	from, _ := cost.Period(config.Day, now, zone)
+	from, _ := Period(config.Day, now, zone)
 	return b.periods[config.Day].from.Equal(from)
 }
 
@@ -176,9 +173,9 @@ func (b *book) spent(snap *scene.Snapshot, cfg *config.Config) (scene.Spent, err
 		known, _ := mig.KnownMachine(machine)
 		hour := scene.Amount{GPU: float64(known.GPUs) * time.Hour.Seconds()}
 		if priced && machine != "" {
-			price, known := b.prices.Hour(machine, cost.ModelOf(set.Flex.Capacity))
+			price, known := b.prices.Hour(machine, ModelOf(set.Flex.Capacity))
 			if !known {
-				return s, fmt.Errorf("a limit has a cost, and prices.yaml lacks the %s price of %s", cost.ModelOf(set.Flex.Capacity), machine)
+				return s, fmt.Errorf("a limit has a cost, and prices.yaml lacks the %s price of %s", ModelOf(set.Flex.Capacity), machine)
 			}
 			hour.Cost = price
 		}
@@ -200,14 +197,14 @@ func (b *book) spent(snap *scene.Snapshot, cfg *config.Config) (scene.Spent, err
 }
 
 // sum returns what the machines of a limit took.
-func (p period) sum(l config.Limit) cost.Sum {
+func (p period) sum(l config.Limit) Sum {
 	switch {
 	case l.Account != "":
-		return p.bills[cost.Account].Of(l.Account)
+		return p.bills[Account].Of(l.Account)
 	case l.User != "":
-		return p.bills[cost.User].Of(l.User)
+		return p.bills[User].Of(l.User)
 	case l.Partition != "":
-		return p.bills[cost.Partition].Of(l.Partition)
+		return p.bills[Partition].Of(l.Partition)
 	}
-	return p.bills[cost.Partition].Total()
+	return p.bills[Partition].Total()
 }

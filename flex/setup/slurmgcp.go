@@ -1,6 +1,4 @@
-// Package slurmgcp describes how to move a cluster from slurm-gcp's scripts to slurmflex. It
-// changes nothing.
-package slurmgcp
+package setup
 
 import (
 	"fmt"
@@ -11,9 +9,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// Report says which nodesets slurmflex will provision, and what to append to the configuration for
+// FromSlurmGCP says which nodesets slurmflex will provision, and what to append to the configuration for
 // the others. conf is Slurm's configuration, or nil if it cannot be read here.
-func Report(cfg *config.Config, conf slurm.Config) string {
+func FromSlurmGCP(cfg *config.Config, conf slurm.Config) string {
 	ours, others := []string{}, []string{}
 	for _, set := range cfg.NodeSets {
 		if set.Flex != nil {

@@ -1,4 +1,4 @@
-package systemd
+package main
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func TestWatchdogSparesAHealthyDaemon(t *testing.T) {
 		fmt.Sprint(25 * 60 * usec):      0,
 		fmt.Sprint(24 * 60 * 60 * usec): 0,
 	} {
-		assert.Equal(t, want, WatchdogFor(given, 30*time.Second), given)
+		assert.Equal(t, want, watchdogFor(given, 30*time.Second), given)
 	}
-	assert.Equal(t, 30*time.Minute, WatchdogFor(fmt.Sprint(25*60*usec), 10*time.Minute))
+	assert.Equal(t, 30*time.Minute, watchdogFor(fmt.Sprint(25*60*usec), 10*time.Minute))
 }

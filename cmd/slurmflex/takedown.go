@@ -1,9 +1,10 @@
-package command
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"slurmflex/config"
@@ -15,99 +16,102 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// scheduler is the part of Slurm that Down needs besides the reconciler's.
-type scheduler interface {
+// downSlurm is the part of Slurm that down needs besides the reconciler's.
+type downSlurm interface {
 	flex.PartitionCloser
 	Reach(ctx context.Context) error // finds out whether slurmctld answers
 }
 
-// Down tears down a cluster or a nodeset.
-type Down struct {
-	Terminal
-	NodeSet string // only this nodeset; empty: the whole cluster
-	Drain   bool   // wait for running jobs to end
-	Now     bool   // cancel jobs that Slurm would not requeue
-	DryRun  bool   // only print the steps
-	Yes     bool   // do not ask
+// down tears down a cluster or a nodeset.
+type down struct {
+	in   io.Reader
+	out  io.Writer
+	json bool // the report is JSON
 
-	R     *flex.Reconciler
-	Lock  leader.Lock
-	Slurm scheduler
+	nodeSet string // only this nodeset; empty: the whole cluster
+	drain   bool   // wait for running jobs to end
+	now     bool   // cancel jobs that Slurm would not requeue
+	dryRun  bool   // only print the steps
+	yes     bool   // do not ask
+
+	reconciler *flex.Reconciler
+	lock       leader.Lock
+	slurm      downSlurm
 }
 
-// Run shows what exists, asks, tears it down and reports what is left.
-func (d *Down) Run(ctx context.Context) error {
-	if d.NodeSet != "" {
-		if _, err := d.R.Config.NeedFlexSet(d.NodeSet); err != nil {
+// run shows what exists, asks, tears it down and reports what is left.
+func (d *down) run(ctx context.Context) error {
+	if d.nodeSet != "" {
+		if _, err := d.reconciler.Config.NeedFlexSet(d.nodeSet); err != nil {
 			return config.Misuse(err)
 		}
 	}
-	if !d.DryRun && !d.Yes && !terminal.Is(d.In) {
+	if !d.dryRun && !d.yes && !terminal.Is(d.in) {
 		return config.Misusef("no terminal to ask for the cluster's name; to take it down without being asked: --yes")
 	}
-	down := &flex.Down{R: d.R, Lock: d.Lock, Partitions: d.Slurm, Options: takedown.Options{NodeSet: d.NodeSet, Jobs: d.jobs()}}
-	seen, err := d.look(ctx, down)
+	t := &flex.Down{R: d.reconciler, Lock: d.lock, Partitions: d.slurm, Options: takedown.Options{NodeSet: d.nodeSet, Jobs: d.jobs()}}
+	seen, err := d.look(ctx, t)
 	switch {
 	case err != nil:
 		return err
-	case d.DryRun:
-		return view.Write(d.Out, d.JSON, view.PlanOf(d.cluster(), seen.Steps, seen.Kept))
+	case d.dryRun:
+		return view.Write(d.out, d.json, view.PlanOf(d.cluster(), seen.Steps, seen.Kept))
 	}
-	if !d.Yes {
+	if !d.yes {
 		if err := d.confirm(ctx, seen); err != nil {
 			return err
 		}
 	}
-	return d.tearDown(ctx, down)
+	return d.tearDown(ctx, t)
 }
 
-func (d *Down) cluster() string { return d.R.Config.Cluster }
+func (d *down) cluster() string { return d.reconciler.Config.Cluster }
 
-func (d *Down) jobs() takedown.Jobs {
+func (d *down) jobs() takedown.Jobs {
 	switch {
-	case d.Drain:
+	case d.drain:
 		return takedown.Drain
-	case d.Now:
+	case d.now:
 		return takedown.Now
 	}
 	return takedown.Requeue
 }
 
-func (d *Down) look(ctx context.Context, down *flex.Down) (takedown.Plan, error) {
-	if err := d.findSlurm(ctx, down); err != nil {
+func (d *down) look(ctx context.Context, t *flex.Down) (takedown.Plan, error) {
+	if err := d.findSlurm(ctx, t); err != nil {
 		return takedown.Plan{}, err
 	}
-	return down.Look(ctx)
+	return t.Look(ctx)
 }
 
 // findSlurm checks whether slurmctld answers. If it does not, Slurm is left out, which requires
 // --now. Any other failure, such as a missing scontrol, is an error, because slurmctld may still
 // run.
-func (d *Down) findSlurm(ctx context.Context, down *flex.Down) error {
-	err := d.Slurm.Reach(ctx)
+func (d *down) findSlurm(ctx context.Context, t *flex.Down) error {
+	err := d.slurm.Reach(ctx)
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return err
 	case !errors.Is(err, scontrol.ErrNoController):
 		return fmt.Errorf("nothing done, because Slurm could not be read; run it again once this works: %w", err)
-	case !d.Now:
+	case !d.now:
 		return fmt.Errorf("%w; to take down a cluster without slurmctld: slurmflex down --now", err)
 	}
 	d.say("slurmctld does not answer (%v): no partition is closed and no job requeued", err)
-	down.Options.NoSlurm, down.Lock.Permission = true, nil
+	t.Options.NoSlurm, t.Lock.Permission = true, nil
 	return nil
 }
 
 // say writes a line to stderr.
-func (d *Down) say(format string, args ...any) {
+func (d *down) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(os.Stderr, "down: "+format+"\n", args...)
 }
 
 // confirm asks the user to type the cluster's name.
-func (d *Down) confirm(ctx context.Context, p takedown.Plan) error {
+func (d *down) confirm(ctx context.Context, p takedown.Plan) error {
 	what := "cluster " + d.cluster()
-	if d.NodeSet != "" {
-		what = "nodeset " + d.NodeSet + " of " + what
+	if d.nodeSet != "" {
+		what = "nodeset " + d.nodeSet + " of " + what
 	}
 	d.say("%s: %s", what, p.Left)
 	d.say("%s", p.Jobs())
@@ -115,7 +119,7 @@ func (d *Down) confirm(ctx context.Context, p takedown.Plan) error {
 		d.say("stays: %s", why)
 	}
 	fmt.Fprint(os.Stderr, "Type the name of the cluster to take it down: ")
-	name, err := terminal.Answer(ctx, d.In)
+	name, err := terminal.Answer(ctx, d.in)
 	switch {
 	case err != nil:
 		return fmt.Errorf("nothing done: %w", err)
@@ -126,18 +130,18 @@ func (d *Down) confirm(ctx context.Context, p takedown.Plan) error {
 }
 
 // tearDown tears everything down and reports what is left.
-func (d *Down) tearDown(ctx context.Context, down *flex.Down) error {
+func (d *down) tearDown(ctx context.Context, t *flex.Down) error {
 	did := view.NewPassLog(d.cluster())
-	d.R.Watch = flex.Watchers{d.R.Watch, did}
+	d.reconciler.Watch = flex.Watchers{d.reconciler.Watch, did}
 	last := ""
-	down.Say = func(p takedown.Plan) {
+	t.Say = func(p takedown.Plan) {
 		text := p.Progress()
 		if text != last {
 			d.say("%s", text)
 		}
 		last = text
 	}
-	left, err := down.Run(ctx)
+	left, err := t.Run(ctx)
 	for _, command := range left.UndoEarlier {
 		d.say("to undo, if an earlier down has closed it: %s", command)
 	}
@@ -150,7 +154,7 @@ func (d *Down) tearDown(ctx context.Context, down *flex.Down) error {
 		}
 		return err
 	}
-	if err := view.Write(d.Out, d.JSON, view.TakedownOf(d.cluster(), d.NodeSet, did.Pass().Actions, left)); err != nil || left.Done() {
+	if err := view.Write(d.out, d.json, view.TakedownOf(d.cluster(), d.nodeSet, did.Pass().Actions, left)); err != nil || left.Done() {
 		return err
 	}
 	return errors.New("not all is down; once what is named is fixed, run it again")

@@ -1,5 +1,4 @@
-// Package systemd notifies systemd when the daemon is ready, how its passes end, and when it stops.
-package systemd
+package main
 
 import (
 	"context"
@@ -50,9 +49,9 @@ type supervisor struct {
 	deaf bool   // a missing answer from systemd was already logged
 }
 
-// Supervise notifies systemd until ctx ends, if systemd started the daemon and expects messages.
+// supervise notifies systemd until ctx ends, if systemd started the daemon and expects messages.
 // The returned function waits until the last message is sent.
-func Supervise(ctx context.Context, r *flex.Reconciler) (wait func()) {
+func supervise(ctx context.Context, r *flex.Reconciler) (wait func()) {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
 		return func() {}
@@ -71,15 +70,15 @@ func (s *supervisor) suitWatchdog(state ...string) []string {
 		return state
 	}
 	s.watched = s.interval()
-	if watchdog := WatchdogFor(os.Getenv("WATCHDOG_USEC"), s.watched); watchdog > 0 {
+	if watchdog := watchdogFor(os.Getenv("WATCHDOG_USEC"), s.watched); watchdog > 0 {
 		state = append(state, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
 	}
 	return state
 }
 
-// WatchdogFor returns the watchdog time in µs to request instead of the given time, if the given
+// watchdogFor returns the watchdog time in µs to request instead of the given time, if the given
 // time could kill a healthy daemon; otherwise 0. If given is not a number, the watchdog is off.
-func WatchdogFor(given string, interval time.Duration) time.Duration {
+func watchdogFor(given string, interval time.Duration) time.Duration {
 	usec, err := strconv.ParseInt(given, 10, 64)
 	need := max(interval, longestWait) + longestWork
 	if err != nil || usec >= need.Microseconds() {

@@ -1,4 +1,4 @@
-package slurmgcp
+package setup
 
 import (
 	"testing"
@@ -37,6 +37,6 @@ func TestReportNamesTheDelegatesOfOtherNodesets(t *testing.T) {
 	} {
 		cfg, err := config.Parse("config.yaml", []byte(c.file))
 		require.NoError(t, err)
-		assert.Equal(t, "config.yaml loads as it is. Cluster hpc: slurmflex "+c.want, Report(cfg, c.conf), name)
+		assert.Equal(t, "config.yaml loads as it is. Cluster hpc: slurmflex "+c.want, FromSlurmGCP(cfg, c.conf), name)
 	}
 }

@@ -1,4 +1,4 @@
-package command
+package main
 
 import (
 	"context"
@@ -24,11 +24,11 @@ func (s silent) Reach(context.Context) error { return s.err }
 
 func (s silent) ClosePartition(context.Context, string) error { panic("a partition is closed") }
 
-func down(change func(*Down)) *Down {
-	d := &Down{
-		Terminal: Terminal{In: strings.NewReader("alpha\n"), Out: &strings.Builder{}},
-		R:        &flex.Reconciler{Config: scenetest.Cluster("", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", ""))},
-		Slurm:    silent{errors.New("scontrol: no such file or directory")}, Yes: true,
+func downOf(change func(*down)) *down {
+	d := &down{
+		in: strings.NewReader("alpha\n"), out: &strings.Builder{},
+		reconciler: &flex.Reconciler{Config: scenetest.Cluster("", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", ""))},
+		slurm:      silent{errors.New("scontrol: no such file or directory")}, yes: true,
 	}
 	change(d)
 	return d
@@ -37,23 +37,23 @@ func down(change func(*Down)) *Down {
 func TestDownStopsBeforeItChangesAnything(t *testing.T) {
 	gone := silent{scontrol.ErrNoController}
 	for says, c := range map[string]struct {
-		change func(*Down)
+		change func(*down)
 		usage  bool
 	}{
-		`unknown flex-start nodeset "b3"`:                                        {func(d *Down) { d.NodeSet = "b3" }, true},
-		"no terminal to ask for the cluster's name":                              {func(d *Down) { d.Yes = false }, true},
-		"nothing done, because Slurm could not be read":                          {func(d *Down) { d.Now = true }, false},
-		"to take down a cluster without slurmctld: slurmflex down --now":         {func(d *Down) { d.Slurm = gone }, false},
-		"slurmctld does not answer; to take down a cluster without slurmctld: s": {func(d *Down) { d.Slurm, d.Drain, d.DryRun = gone, true, true }, false},
+		`unknown flex-start nodeset "b3"`:                                        {func(d *down) { d.nodeSet = "b3" }, true},
+		"no terminal to ask for the cluster's name":                              {func(d *down) { d.yes = false }, true},
+		"nothing done, because Slurm could not be read":                          {func(d *down) { d.now = true }, false},
+		"to take down a cluster without slurmctld: slurmflex down --now":         {func(d *down) { d.slurm = gone }, false},
+		"slurmctld does not answer; to take down a cluster without slurmctld: s": {func(d *down) { d.slurm, d.drain, d.dryRun = gone, true, true }, false},
 	} {
-		err := down(c.change).Run(t.Context())
+		err := downOf(c.change).run(t.Context())
 		require.ErrorContains(t, err, says)
 		assert.Equal(t, c.usage, config.IsMisuse(err), says)
 	}
 }
 
 func TestDownNowLeavesOutASlurmThatDoesNotAnswer(t *testing.T) {
-	d := down(func(d *Down) { d.Slurm, d.Now = silent{scontrol.ErrNoController}, true })
+	d := downOf(func(d *down) { d.slurm, d.now = silent{scontrol.ErrNoController}, true })
 	tearDown := &flex.Down{Lock: leader.Lock{Permission: &leader.Permission{}}}
 	require.NoError(t, d.findSlurm(t.Context(), tearDown))
 	assert.True(t, tearDown.Options.NoSlurm)
@@ -61,7 +61,7 @@ func TestDownNowLeavesOutASlurmThatDoesNotAnswer(t *testing.T) {
 }
 
 func TestOnlyTheClustersNameConfirms(t *testing.T) {
-	assert.NoError(t, down(func(*Down) {}).confirm(t.Context(), takedown.Plan{}))
-	wrong := down(func(d *Down) { d.In = strings.NewReader("beta\n") })
+	assert.NoError(t, downOf(func(*down) {}).confirm(t.Context(), takedown.Plan{}))
+	wrong := downOf(func(d *down) { d.in = strings.NewReader("beta\n") })
 	assert.EqualError(t, wrong.confirm(t.Context(), takedown.Plan{}), "nothing done: the cluster's name is alpha")
 }

@@ -1,4 +1,4 @@
-package command
+package main
 
 import (
 	"context"
@@ -9,29 +9,6 @@ import (
 	"slurmflex/flex/leader"
 	"slurmflex/flex/view"
 )
-
-// Pass is one reconcile pass.
-type Pass struct {
-	Terminal
-	R    *flex.Reconciler
-	Lock leader.Lock
-	Only []flex.Filter     // limit the actions
-	Then func(error) error // is called with the pass's error; its own error also fails the command
-}
-
-// Run makes the pass and prints its actions. It succeeds if another process does all the work.
-func (p Pass) Run(ctx context.Context) error {
-	did := view.NewPassLog(p.R.Config.Cluster)
-	p.R.Watch = flex.Watchers{p.R.Watch, did}
-	out, err := p.R.Sync(ctx, p.Lock, p.Only...)
-	done := did.Pass()
-	done.Skipped = skipped(done, err)
-	var unprinted error
-	if err == nil || done.Skipped != "" || len(done.Actions) > 0 {
-		unprinted = view.Write(p.Out, p.JSON, done)
-	}
-	return errors.Join(outcome(ctx, out, err), unprinted, p.Then(err))
-}
 
 // skipped returns why no pass was made; empty if one was, although another process makes the next.
 func skipped(done view.Pass, err error) string {

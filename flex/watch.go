@@ -1,8 +1,10 @@
 package flex
 
 import (
+	"errors"
 	"time"
 
+	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -18,9 +20,12 @@ type Watcher interface {
 	Did(a action.Action, begun time.Time, took time.Duration, err error)
 
 	// Stood is called with nil when the daemon has made a pass, and with the reason when it has
-	// not, for example leader.ErrStandby.
+	// not; see IsStandby.
 	Stood(err error)
 }
+
+// IsStandby reports whether a pass was not made because the host of the active controller makes it.
+func IsStandby(err error) bool { return errors.Is(err, leader.ErrStandby) }
 
 // Watchers forwards each call to all its elements, in order.
 type Watchers []Watcher

@@ -42,6 +42,7 @@ arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 			}
 			log := a.logForHooks(cfg.Options).With(zap.String("hook", verb), zap.String("nodes", args[0]))
 			h := hook.Hook{Config: cfg, File: a.configPath, Slurm: a.scheduler(cfg), Lock: a.lock(cfg), Log: log, Unreceipted: unreceipted}
+			h.OpenLog = func() (*os.File, error) { return logs.Open(cfg.Options.LogFile) }
 			return h.Run(cmd.Context(), wake.Call{Cluster: cfg.Cluster, Verb: verb, Nodes: args[0], Jobs: jobs}, fileErr)
 		},
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -14,12 +13,10 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/flex"
-	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
-	"slurmflex/mig"
 )
 
 // These constants add up to the longest time that a healthy daemon needs from one pass to the next.
@@ -92,7 +89,7 @@ func (s *supervisor) Saw(seen *scene.Scene, _ plan.Plan) {
 	waiting := 0
 	for _, g := range seen.Seen.Groups {
 		for _, request := range g.Requests {
-			if request.State == mig.Creating || request.State == mig.Accepted {
+			if request.State.Live() {
 				waiting++
 			}
 		}
@@ -112,7 +109,7 @@ func (s *supervisor) Stood(err error) {
 	status := s.seen
 	s.mu.Unlock()
 	switch {
-	case errors.Is(err, leader.ErrStandby):
+	case flex.IsStandby(err):
 		status = "standby: " + err.Error()
 	case err != nil:
 		status = "cannot reconcile: " + strings.ReplaceAll(err.Error(), "\n", "; ")

@@ -42,12 +42,12 @@ func (d Daemon) checkListener(conn net.Conn) error {
 		return nil
 	}
 	at := conn.RemoteAddr().(*net.TCPAddr)
-	uid, err := ListenerAt(at)
+	uid, err := listenerAt(at)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(d.trusted(), uid) {
-		return impostor{at, UserName(uid)}
+		return impostor{at, userName(uid)}
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ func isLocal(conn net.Conn) bool {
 	return here != nil && there != nil && (there.IP.IsLoopback() || there.IP.Equal(here.IP))
 }
 
-// ListenerAt returns the user that listens at an address of this host, or an error if the port is free.
-func ListenerAt(at *net.TCPAddr) (uid uint32, err error) {
+// listenerAt returns the user that listens at an address of this host, or an error if the port is free.
+func listenerAt(at *net.TCPAddr) (uid uint32, err error) {
 	sockets, err := listening("/proc/self/net/tcp")
 	if err != nil {
 		return 0, fmt.Errorf("find out who listens at %s: %w", at, err)
@@ -56,8 +56,7 @@ type socket struct {
 
 // listening reads the listening sockets of /proc/net/tcp or /proc/net/tcp6. The kernel lists them
 // first, so the thousands of other sockets of a busy controller are not read: reading them all took
-// seconds, in which the daemon gave up the connection. Netlink would answer too, but is closed to
-// the daemon's unit (RestrictAddressFamilies). Source: tcp_seq_start in net/ipv4/tcp_ipv4.c.
+// seconds, in which the daemon gave up the connection. Source: tcp_seq_start in net/ipv4/tcp_ipv4.c.
 func listening(path string) (sockets []socket, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -90,8 +89,8 @@ func listening(path string) (sockets []socket, err error) {
 	return sockets, lines.Err()
 }
 
-// UserName formats a user for messages: "uid 1001 (ada)".
-func UserName(uid uint32) string {
+// userName formats a user for messages: "uid 1001 (ada)".
+func userName(uid uint32) string {
 	u, err := user.LookupId(fmt.Sprint(uid))
 	if err != nil {
 		return fmt.Sprintf("uid %d", uid)

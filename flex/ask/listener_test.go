@@ -26,11 +26,11 @@ func TestOwnerIsTheListeningUser(t *testing.T) {
 		if at.IP.IsUnspecified() {
 			at.IP = net.IPv4(127, 0, 0, 1)
 		}
-		uid, err := ListenerAt(&at)
+		uid, err := listenerAt(&at)
 		require.NoError(t, err, address)
 		assert.EqualValues(t, os.Geteuid(), uid, address)
 		require.NoError(t, l.Close())
-		_, err = ListenerAt(&at)
+		_, err = listenerAt(&at)
 		assert.ErrorContains(t, err, "there is none", address)
 	}
 }
@@ -55,14 +55,14 @@ func TestOwnerIsOfTheMostSpecificSocket(t *testing.T) {
 	require.NoError(t, err)
 	defer ours.Close()
 
-	uid, err := ListenerAt(at)
+	uid, err := listenerAt(at)
 	require.NoError(t, err)
 	assert.EqualValues(t, nobody, uid)
-	uid, err = ListenerAt(ours.Addr().(*net.TCPAddr))
+	uid, err = listenerAt(ours.Addr().(*net.TCPAddr))
 	require.NoError(t, err)
 	assert.EqualValues(t, 0, uid)
-	assert.Contains(t, UserName(nobody), "uid 65534")
-	assert.Equal(t, "uid 4294967294", UserName(4294967294))
+	assert.Contains(t, userName(nobody), "uid 65534")
+	assert.Equal(t, "uid 4294967294", userName(4294967294))
 
 	conn, err := net.Dial("tcp", at.String())
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -11,7 +10,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -281,7 +279,7 @@ func (r *Recorder) Did(action.Action, time.Time, time.Duration, error) {}
 // Stood forgets the observations when another host makes the passes. They would be outdated by the
 // time this host takes over again.
 func (r *Recorder) Stood(err error) {
-	if !errors.Is(err, leader.ErrStandby) {
+	if !flex.IsStandby(err) {
 		return
 	}
 	r.mu.Lock()

@@ -17,7 +17,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/leader"
-	"slurmflex/flex/logs"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
@@ -48,6 +47,8 @@ type Hook struct {
 	Slurm  scheduler
 	Lock   leader.Lock
 	Log    *zap.Logger
+	// OpenLog opens the log file for a pass that outlasts the hook.
+	OpenLog func() (*os.File, error)
 
 	// Unreceipted is why the daemon, which was already called, has not answered; empty if it was
 	// not called.
@@ -203,7 +204,7 @@ func (h Hook) startPass(wakeUp wake.Call) error {
 	pass := exec.Command(exe, "pass", "--config", configPath, "--verb", wakeUp.Verb, "--nodes", wakeUp.Nodes)
 	pass.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pass.Dir = "/"
-	out, err := logs.Open(h.Config.Options.LogFile)
+	out, err := h.OpenLog()
 	if err == nil {
 		defer out.Close()
 		pass.Stdout, pass.Stderr = out, out

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -11,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
-	"slurmflex/flex/leader"
+	"slurmflex/flex"
 )
 
 // Handler answers with the metrics, and with those of the process. It may be called once.
@@ -32,7 +31,7 @@ func CheckTextfile(path string) error {
 // WriteTextfile counts a pass with that outcome and writes the metrics for node_exporter, whole or not
 // at all. Without a path it does nothing. After a failed pass the old file stays, and shows its age.
 func (m *Metrics) WriteTextfile(path string, pass error) error {
-	if path == "" || pass != nil && !errors.Is(pass, leader.ErrStandby) {
+	if path == "" || pass != nil && !flex.IsStandby(pass) {
 		return nil
 	}
 	m.Stood(pass)

@@ -13,7 +13,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -209,7 +208,7 @@ func (m *Metrics) Stood(err error) {
 	defer m.mu.Unlock()
 	outcome := done
 	switch {
-	case errors.Is(err, leader.ErrStandby):
+	case flex.IsStandby(err):
 		outcome = standby
 		m.sight.set(nil)
 		m.events.forget()

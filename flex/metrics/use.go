@@ -7,7 +7,6 @@ import (
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/flex/plan/sweeps"
 	"slurmflex/slurm"
 )
 
@@ -32,7 +31,7 @@ func useOf(in scene.Machine, isReused, held bool, now time.Time) string {
 		return reused
 	case n.State.Base != slurm.Idle:
 		return used
-	case n.Set.IsStatic(n.Index) || !now.Before(sweeps.KeptUntil(n.Set, *n.Node, in.Until())):
+	case n.Set.IsStatic(n.Index) || !now.Before(scene.KeptUntil(n.Set, *n.Node, in.Until())):
 		return idle
 	}
 	return kept

@@ -9,9 +9,7 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
-	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -210,7 +208,7 @@ func (b *builder) leased(in scene.Machine) Row {
 	}
 	row.NodeSet = set.Name
 	if row.State == Idle && !row.Static {
-		row.KeptTo = second(sweeps.KeptUntil(set, *in.Node.Node, in.Until()))
+		row.KeptTo = second(scene.KeptUntil(set, *in.Node.Node, in.Until()))
 	}
 	return row
 }
@@ -248,7 +246,7 @@ func (b *builder) boots(row *Row) {
 	row.GiveUpAt, row.GiveUpBy, row.Then = row.Since.Add(set.Flex.BootTimeout), "boot_timeout", "power down"
 	switch {
 	case m == nil || m.Owner() == nil:
-	case rules.KeepsNode(b.scene, m):
+	case b.scene.WouldEnd(m.Holders):
 		row.Then = "replace"
 	default:
 		row.Then = string(action.Requeue)

@@ -9,7 +9,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/history"
-	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
@@ -121,7 +120,7 @@ func (b *Board) Stood(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failed, b.tried = err, b.now()
-	if err == nil || errors.Is(err, leader.ErrStandby) {
+	if err == nil || flex.IsStandby(err) {
 		b.good = b.now()
 	}
 }
@@ -135,7 +134,7 @@ func (b *Board) View() (view.View, error) {
 	v := shows() // without the lock, because passes must not wait for it
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	daemon := view.Daemon{Interval: view.Seconds(b.cfg.Options.Interval), Standby: errors.Is(b.failed, leader.ErrStandby)}
+	daemon := view.Daemon{Interval: view.Seconds(b.cfg.Options.Interval), Standby: flex.IsStandby(b.failed)}
 	if !b.good.IsZero() {
 		daemon.LastGoodAt = b.good.UTC().Truncate(time.Second)
 	}

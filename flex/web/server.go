@@ -14,7 +14,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"slurmflex/flex/ask"
 	"slurmflex/flex/view"
 )
 
@@ -57,7 +56,7 @@ func (s *Server) Run(ctx context.Context) {
 		}
 		if !fails {
 			s.Log.Error("cannot listen on http_address; status page, /metrics and /healthz are unavailable",
-				zap.String("http_address", s.Address), zap.String("taken_by", holderOf(s.Address)), zap.Error(err))
+				zap.String("http_address", s.Address), zap.Error(err))
 		}
 		fails = true
 		select {
@@ -65,22 +64,6 @@ func (s *Server) Run(ctx context.Context) {
 		case <-time.After(cmp.Or(s.again, listenAgain)):
 		}
 	}
-}
-
-// holderOf returns which process listens at an address of this host; empty if unknown.
-func holderOf(address string) string {
-	at, err := net.ResolveTCPAddr("tcp", address)
-	if err != nil {
-		return ""
-	}
-	if at.IP == nil || at.IP.IsUnspecified() {
-		at.IP = net.IPv4(127, 0, 0, 1)
-	}
-	uid, err := ask.ListenerAt(at)
-	if err != nil {
-		return ""
-	}
-	return ask.UserName(uid)
 }
 
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {

@@ -329,7 +329,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that Slurm would end is returned", "flex/plan/rules/giveup.go",
-		"a.Then != action.Cancel && wouldEnd(w.Scene, holders)", "false && wouldEnd(w.Scene, holders)", planner,
+		"a.Then != action.Cancel && w.WouldEnd(holders)", "false && w.WouldEnd(holders)", planner,
 	},
 	{
 		"a job that may no longer be requeued loses its nodes", "flex/apply/owner.go",

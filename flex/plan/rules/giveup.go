@@ -40,7 +40,7 @@ func (v *Verdict) returnNodes(w *demand.Wanted, c *demand.Claim, hopeless bool, 
 	if !slices.Contains(holders, job) {
 		holders = append(holders, job)
 	}
-	if a.Then != action.Cancel && wouldEnd(w.Scene, holders) {
+	if a.Then != action.Cancel && w.WouldEnd(holders) {
 		v.Quiet = !hopeless
 		return
 	}
@@ -94,10 +94,7 @@ func (v Verdict) decided() Verdict {
 
 // Keeps reports whether the claim must keep its nodes because Slurm would end one of its jobs
 // instead of requeueing it.
-func Keeps(s *scene.Scene, c *demand.Claim) bool { return wouldEnd(s, c.Holders) }
-
-// KeepsNode reports the same of one node.
-func KeepsNode(s *scene.Scene, m *scene.Node) bool { return wouldEnd(s, m.Holders) }
+func Keeps(s *scene.Scene, c *demand.Claim) bool { return s.WouldEnd(c.Holders) }
 
 // stays reports whether a claim would keep its nodes if slurmflex gave up on it although another
 // attempt may succeed.
@@ -106,16 +103,6 @@ func stays(s *scene.Scene, c *demand.Claim) bool {
 		return c.Static
 	}
 	return Keeps(s, c) || len(takeable(s, c.Job, false)) == 0
-}
-
-// wouldEnd reports whether Slurm would end one of the jobs, instead of requeueing it, if the job
-// lost its nodes: a job of salloc or srun, or one with --no-requeue. A job that waits PENDING has
-// no nodes to lose.
-func wouldEnd(s *scene.Scene, jobs []*slurm.Job) bool {
-	return slices.ContainsFunc(jobs, func(j *slurm.Job) bool {
-		requeues, read := s.Seen.Requeues[j.ID]
-		return read && !requeues && len(s.DoorsOf(j.ID)) == 0
-	})
 }
 
 // takeable returns the nodes that can be taken from a job. It includes nodes that other jobs also

@@ -48,7 +48,7 @@ func noteIncomplete(w *demand.Wanted) {
 		}
 		c.Incomplete = fmt.Sprintf("%s arrived at %s but %s did not within gang_timeout %s",
 			action.Amount(there, "node"), since.UTC().Format("15:04:05"), action.Amount(len(others), "other"), slurm.Clock(limit))
-		if wouldEnd(w.Scene, holdersOf(w.Scene, others)) {
+		if w.WouldEnd(holdersOf(w.Scene, others)) {
 			continue
 		}
 		going[c.Job.ID] = true

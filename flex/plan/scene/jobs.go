@@ -117,3 +117,13 @@ func (s *Scene) UserOf(stamp mig.Stamp) string {
 	}
 	return s.sharers[stamp.Sharers()]
 }
+
+// WouldEnd reports whether Slurm would end one of the jobs, instead of requeueing it, if the job
+// lost its nodes: a job of salloc or srun, or one with --no-requeue. A job that waits PENDING has
+// no nodes to lose.
+func (s *Scene) WouldEnd(jobs []*slurm.Job) bool {
+	return slices.ContainsFunc(jobs, func(j *slurm.Job) bool {
+		requeues, read := s.Seen.Requeues[j.ID]
+		return read && !requeues && len(s.DoorsOf(j.ID)) == 0
+	})
+}

@@ -14,24 +14,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// KeptUntil returns when an idle dynamic node of the nodeset is powered down. end is when its lease
-// ends or announced maintenance of its host starts. The node is powered down after keep_idle, or
-// when too little of the lease is left to be useful, whichever is first. KeptUntil returns zero for
-// a node that is not kept, and while Slurm does not show since when the node is idle.
-//
-// slurmctld sets LastBusyTime when a job leaves the node and when the node's slurmd registers.
-// Slurm 22.05 and 23.11 also set it for all nodes when slurmctld starts.
-func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
-	if set.Flex.KeepIdle == 0 || n.LastBusyTime.IsZero() {
-		return time.Time{}
-	}
-	until := n.LastBusyTime.Add(set.Flex.KeepIdle)
-	if useful := end.Add(-config.UsefulLease); !end.IsZero() && useful.Before(until) {
-		return useful
-	}
-	return until
-}
-
 // powerDownKept powers down the idle nodes that keep_idle has kept for long enough, and those that
 // were not marked during their job only because of salvage. Slurm's SuspendTime does the same, but
 // does not take leases or nodesets into account. If a job takes such a node first, the mark takes
@@ -50,7 +32,7 @@ func powerDownKept(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			continue
 		}
 		end, ends := endingOf(w.Scene, m)
-		until := KeptUntil(m.Set, *m.Node, end)
+		until := scene.KeptUntil(m.Set, *m.Node, end)
 		if until.IsZero() || !w.IsOld(until, 0) {
 			continue
 		}
@@ -75,10 +57,10 @@ func isOpen(w *demand.Wanted, m *scene.Node, sets map[*config.NodeSet]bool) bool
 	return sets[m.Set] && !m.Cover && !demand.IsForeign(w.Scene, m)
 }
 
-// keptUntil returns when the idle node is powered down; see KeptUntil.
+// keptUntil returns when the idle node is powered down; see scene.KeptUntil.
 func keptUntil(s *scene.Scene, m *scene.Node) time.Time {
 	end, _ := endingOf(s, m)
-	return KeptUntil(m.Set, *m.Node, end)
+	return scene.KeptUntil(m.Set, *m.Node, end)
 }
 
 // endingOf returns when the node's machine ends, and the reason; zero if it never ends.

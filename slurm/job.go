@@ -136,7 +136,7 @@ func LacksNodes(reason string) bool {
 var taskReason = regexp.MustCompile(`^[A-Z][A-Za-z]*$`)
 
 // HidesTasks reports whether the row stands for array tasks of which some lack only nodes and others
-// wait for something else. Without -r, squeue adds pending tasks with records of their own to the
+// wait for something else, or have a plan of their own: the row shows only that of the array's record. Without -r, squeue adds pending tasks with records of their own to the
 // array's row and appends their reasons to the row's, but shows the priority of the rest alone. A
 // task that waits for its reservation does not count. Source: _combine_pending_array_tasks in
 // Slurm's squeue.
@@ -146,10 +146,9 @@ func (j Job) HidesTasks() bool {
 	}
 	var lacks, others bool
 	for i, word := range strings.Split(j.Reason, ",") {
-		switch {
-		case LacksNodes(word):
-			lacks = true
-		case i == 0 || taskReason.MatchString(word) && word != "Reservation" && word != "None":
+		isNodes := LacksNodes(word)
+		lacks = lacks || isNodes
+		if i == 0 && !isNodes || i > 0 && taskReason.MatchString(word) && word != "Reservation" && word != "None" {
 			others = true
 		}
 	}

@@ -123,7 +123,9 @@ func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.addMissed(snap, cfg)
 	m.addRecords(snap)
 	snap.Settings = m.Settings.Settings
-	m.Late.keep(func(_ uint32, was *noted[scene.Late]) bool { return was.value.Until.After(snap.Now) })
+	m.Late.keep(func(_ uint32, was *noted[scene.Late]) bool {
+		return age(snap.Now, was.at) < was.value.Until.Sub(was.at)
+	})
 	snap.Late = m.Late.All()
 	m.started = snap.Started
 }

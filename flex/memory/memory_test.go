@@ -63,3 +63,20 @@ func TestLateJobIsRememberedUntilItsTime(t *testing.T) {
 		m.Late.Note(7, late, noon)
 	}
 }
+
+// The clock was a day ahead when the job did not start in time.
+func TestLateJobRestsNoLongerThanItsRest(t *testing.T) {
+	for name, c := range map[string]struct {
+		noted time.Time
+		rests bool
+	}{
+		"during its rest": {noon.Add(-4 * time.Minute), true}, "after it": {noon.Add(-5 * time.Minute), false}, "noted by a fast clock": {noon.Add(24 * time.Hour), false},
+	} {
+		var m Memory
+		m.Late.Note(7, scene.Late{Until: c.noted.Add(5 * time.Minute)}, c.noted)
+		snap := m.Begin(noon, &config.Config{}, nil)
+		snap.Now = noon
+		m.Complete(&snap, &config.Config{})
+		assert.Equal(t, c.rests, len(snap.Late) == 1, name)
+	}
+}

@@ -618,6 +618,11 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 			w.requeued()
 			w.Nodes("alpha-a3-3", "IDLE+CLOUD+DRAIN+POWERED_DOWN")
 		}, "set nodes alpha-a3-2 resume"},
+		"no other node has its feature": {func(w waitingPending) { w.requeued(); w.job().Features = "rack1" }, "set nodes alpha-a3-2 resume"},
+		"its nodes must be on one switch": {func(w waitingPending) {
+			w.requeued()
+			w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: {ByPosition: true}}
+		}, "set nodes alpha-a3-2 resume"},
 		"its limit is longer than the leases": {func(w waitingPending) {
 			w.requeued()
 			w.job().Limit.Duration = 4 * time.Hour

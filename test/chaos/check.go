@@ -120,7 +120,7 @@ func (c *check) deletion(p *process, st fakegce.State, names []string, group str
 		}
 		c.spared(p, name, "deletes machine")
 		if in.Status != "TERMINATED" { // no job runs on a stopped machine
-			c.brake(p, name)
+			c.brake(p, in)
 		}
 	}
 }
@@ -129,9 +129,15 @@ func (c *check) deletion(p *process, st fakegce.State, names []string, group str
 // take three minutes, after the pass has read Slurm's state.
 const recent = 5 * time.Minute
 
-// brake counts a deletion that Slurm has not requested.
-func (c *check) brake(p *process, name string) {
-	if c.w.watch.asked(name, recent) {
+// brake counts a deletion that Slurm has not requested. Slurm has requested it, too, if it has powered
+// the node down at any time since the machine was created, and the node has not come up since: its
+// region may have been out of reach.
+func (c *check) brake(p *process, in fakegce.Instance) {
+	name, since := in.Name, time.Now().Add(-recent)
+	if !c.w.watch.node(name).State.IsUp() && in.Created.Before(since) {
+		since = in.Created
+	}
+	if c.w.watch.asked(name, since) {
 		return
 	}
 	c.mu.Lock()

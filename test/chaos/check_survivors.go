@@ -43,7 +43,7 @@ func (w *world) behindDoor(node string) (l *life, made time.Time) {
 func (c *check) spared(p *process, name, what string) {
 	const slack = 2 * time.Minute
 	m := c.w.machines.of(name)
-	if c.w.watch.asked(name, recent) || !m.answers || c.w.lasting("clock") || c.w.rows.any() {
+	if c.w.watch.asked(name, time.Now().Add(-recent)) || !m.answers || c.w.lasting("clock") || c.w.rows.any() {
 		return
 	}
 	job, since := c.w.keeper(name)

@@ -57,7 +57,8 @@ func (c *check) mayYield(p *process, st fakegce.State, region string, r fakegce.
 		n := c.w.watch.node(name)
 		holders := slices.DeleteFunc(slices.Clone(queue), func(l life) bool { return !slices.Contains(l.Nodes, name) })
 		// Slurm powers an allocated node up within a second.
-		rises := n.State.Has(slurm.PoweringUp) || n.State.Has(slurm.PowerUp) || n.State.Has(slurm.PoweredDown) && len(holders) > 0
+		// slurmctld shows a static node that the process has just powered up a second later.
+		rises := n.State.Has(slurm.PoweringUp) || n.State.Has(slurm.PowerUp) || n.State.Has(slurm.PoweredDown) && (len(holders) > 0 || c.w.static(name))
 		if requested[name] || setOf(name).region != region || !rises {
 			continue
 		}

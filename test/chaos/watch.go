@@ -242,11 +242,11 @@ func (w *watch) wanted(node string) bool {
 	return w.queued(func(l *life) bool { return slices.Contains(l.Nodes, node) }) != nil
 }
 
-// asked reports whether Slurm has recently released the node's machine.
-func (w *watch) asked(node string, while time.Duration) bool {
+// asked reports whether Slurm has since then released the node's machine.
+func (w *watch) asked(node string, since time.Time) bool {
 	defer locked(&w.mu)()
 	at, ever := w.down[node]
-	return ever && time.Since(at) <= while
+	return ever && !at.Before(since)
 }
 
 // forNobody returns the nodes that are powering up without a job, sorted.

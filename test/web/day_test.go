@@ -185,8 +185,10 @@ func newCluster(ctx context.Context, t *testing.T, cfg *config.Config) *dayClust
 	}
 	client, err := gce.New(ctx, gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: c.cloud.Transport()})
 	require.NoError(t, err)
-	c.reconciler = &flex.Reconciler{Config: cfg, Scheduler: c.slurm, Cloud: client, Log: zap.NewNop(), Now: time.Now, Promises: true,
-		Jitter: func(d time.Duration) time.Duration { return d }} // the same day each time
+	c.reconciler = &flex.Reconciler{
+		Config: cfg, Scheduler: c.slurm, Cloud: client, Log: zap.NewNop(), Now: time.Now, Promises: true,
+		Jitter: func(d time.Duration) time.Duration { return d },
+	} // the same day each time
 	return c
 }
 

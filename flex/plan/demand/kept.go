@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -32,7 +33,7 @@ func (h *handout) keepSurvivors() (left []*scene.Node) {
 				h.kept[m] = true
 			}
 			left = slices.DeleteFunc(left, func(m *scene.Node) bool { return h.kept[m] })
-			names := slices.DeleteFunc(slices.Concat(namesOf(own), h.free[set]), func(name string) bool { return isExcluded(j, name) })
+			names := slices.DeleteFunc(append(namesOf(own), h.replacements(set, j)...), func(name string) bool { return isExcluded(j, name) })
 			if len(names) < j.NodeCount || misfit(j, names[:j.NodeCount]) != "" {
 				continue
 			}
@@ -42,6 +43,15 @@ func (h *handout) keepSurvivors() (left []*scene.Node) {
 		}
 	}
 	return left
+}
+
+// replacements returns the free names of the nodeset that are certain to fit the job beside the nodes
+// that it keeps. Slurm alone knows which of them belong to one switch.
+func (h *handout) replacements(set *config.NodeSet, j *slurm.Job) []string {
+	if h.chargeOf(j).ByPosition {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(h.free[set]), func(name string) bool { return !j.FitsAlike(*h.Node(name).Node) })
 }
 
 // IsKept reports whether the node's machine, which no job has now, is kept for a waiting job or for

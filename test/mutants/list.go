@@ -308,7 +308,7 @@ var mutants = []mutant{
 		" || isOpen(w, m, sets) || w.IsKept(m)", " || isOpen(w, m, sets)", planner,
 	},
 	{
-		"a machine is kept until its lease ends", "flex/plan/sweeps/idle.go",
+		"a machine is kept until its lease ends", "flex/plan/scene/lease.go",
 		"end.Add(-config.UsefulLease)", "end", planner,
 	},
 	{

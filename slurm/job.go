@@ -96,7 +96,8 @@ type Job struct {
 	NodeCount int // allocated nodes; for a pending job, the minimum it needs; 0 if unknown
 
 	// Planned are the nodes on which Slurm's backfill has planned to start a pending job at Start;
-	// empty if it has no plan. Of an array's row, they are the nodes of the task planned last.
+	// empty if it has no plan. Of an array's row, they are the nodes of the task planned last. Start is that of
+	// the same task before 23.02, and of the task planned first from then on.
 	Planned []string
 
 	// Features is the --constraint of the job; "" for none. Gres is what the job requests of each
@@ -136,10 +137,10 @@ func LacksNodes(reason string) bool {
 var taskReason = regexp.MustCompile(`^[A-Z][A-Za-z]*$`)
 
 // HidesTasks reports whether the row stands for array tasks of which some lack only nodes and others
-// wait for something else, or have a plan of their own: the row shows only that of the array's record. Without -r, squeue adds pending tasks with records of their own to the
-// array's row and appends their reasons to the row's, but shows the priority of the rest alone. A
-// task that waits for its reservation does not count. Source: _combine_pending_array_tasks in
-// Slurm's squeue.
+// wait for something else, or have a plan of their own. Without -r, squeue adds pending tasks with
+// records of their own to the array's row and appends their reasons, unless the row has them, but shows
+// the plan and the priority of the rest alone (tried on 22.05 and 26.05). A task that waits for its
+// reservation does not count. Source: _combine_pending_array_tasks in Slurm's squeue.
 func (j Job) HidesTasks() bool {
 	if !j.IsTasks() || !j.State.Waits() {
 		return false

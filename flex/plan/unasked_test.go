@@ -10,6 +10,7 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // newUnasked returns a cluster of four covered nodes. Job 7 waits for two of them, without a door.
@@ -45,6 +46,35 @@ func TestEachTaskThatAsksForSwitchesNeedsItsOwnPlan(t *testing.T) {
 	w.job().ArrayTask = "1-9"
 	w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: {ByPosition: true}}
 	assert.Equal(t, 1, strings.Count(w.inSlurm(), "reserve "), w.inSlurm())
+}
+
+// squeue shows the plan of an array's last task, or that of its record where another task has one of its own.
+func TestTaskThatIsPlannedBehindOthersOfItsArrayGetsTheirNodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		given func(w *waitingPending)
+		want  int
+	}{
+		"it asks for a node":             {func(w *waitingPending) { w.job().Needs = "alpha-a3-0" }, 1},
+		"it asks for a switch":           {func(w *waitingPending) { w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: {ByPosition: true}} }, 1},
+		"it asks for any two nodes":      {func(*waitingPending) {}, 2},
+		"another job is planned on them": {func(w *waitingPending) { w.job().Needs = "alpha-a3-0"; w.plans("alpha-a3-0") }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newUnasked()
+			w.job().ArrayTask, w.job().Planned, w.job().Start = "1-3", scenetest.Names("alpha-a3-[0-1]"), noon.Add(25*time.Hour)
+			test.given(&w)
+			got := w.inSlurm()
+			assert.Equal(t, test.want, strings.Count(got, "reserve "), got)
+			assert.Equal(t, name == "another job is planned on them", strings.Contains(got, "have job 9"), got)
+		})
+	}
+}
+
+// plans has Slurm plan job 9 on one node at the horizon.
+func (w *waitingPending) plans(node string) {
+	other := *w.job()
+	other.ID, other.ArrayID, other.ArrayTask, other.NodeCount, other.Planned, other.Start = 9, 9, "", 1, []string{node}, endOf(coverName)
+	w.Snap.Jobs, w.Snap.Requeues[9] = append(w.Snap.Jobs, other), true
 }
 
 func TestCoverIsOffIfSlurmPreempts(t *testing.T) {

@@ -293,10 +293,12 @@ func (c *check) outstay(key string, well bool) {
 }
 
 // resumeFailed fails if nodes reach ResumeTimeout while they wait for capacity, because
-// slurmflex restarts Slurm's timer after a third of it. Nodes that refuse changes are excused.
+// slurmflex restarts Slurm's timer after a third of it. Nodes that refuse changes are excused. So is a
+// node that refused its Comment while it was known to lack a machine, if nothing was readable since.
 func (c *check) resumeFailed(nodes []string) {
 	for _, name := range nodes {
-		if c.w.lasting("stubborn " + name) {
+		freed, refused := c.w.freed.Load(name)
+		if c.w.lasting("stubborn "+name) || refused && !c.w.wellFor(time.Since(freed.(time.Time))) {
 			c.w.watch.take(name)
 		}
 	}

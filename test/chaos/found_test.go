@@ -40,6 +40,9 @@ func TestFindingsOfTheTrialsBreakNoDay(t *testing.T) {
 	in("A4: one node that cannot be changed", 1, fullA, fullB, full("europe-west4-b", 100*minute), gang,
 		job(2, "close", 2), at(3*minute, stubborn(node, 80*minute)),
 		at(4*minute, order(1, cancel)), at(10*minute, order(2, cancel)))
+	in("a node that refuses its wait Comment until a zone is dead", 1, fullA, fullB, at(2*minute, stubborn("alpha-a3-pool-3", 48*minute)),
+		at(3*minute, submit{job: 1, partition: "a3-pool", nodes: 1, limit: 40 * minute, run: 30 * minute, noRequeue: true, on: "alpha-a3-pool-3"}),
+		at(30*minute, deadZone("us-central1-b", 60*minute)))
 	in("A5: leases that end in the year 9999", 1, gang, at(10*minute, lie(instances, endless, "", 2*minute)))
 	in("A5: leases that ended in 1970", 1, gang, at(10*minute, lie(instances, overdue, "", 20*minute)))
 	in("B1: machines without a group", 1, gang, at(12*minute, lie(instances, ofNobody, "", 5*minute)))

@@ -117,6 +117,7 @@ func stubborn(node string, lasts time.Duration) event {
 		w.slurm.Freeze(node, true)
 		w.holds("stubborn "+node, no, lasts, func() {
 			w.slurm.Freeze(node, false)
+			w.freed.Store(node, time.Now())
 			w.faults.suffered(controller)
 		})
 	}}

@@ -46,6 +46,7 @@ type world struct {
 
 	fate        atomic.Value   // the current hookFate
 	byHand      sync.Map       // nodes that an admin powered up; they need no job
+	freed       sync.Map       // by node: when slurmctld last stopped refusing to change it
 	primaryDown atomic.Bool    // the backup's slurmctld is active
 	jobs        map[int]uint32 // job IDs by the script's numbers
 

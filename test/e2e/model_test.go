@@ -293,22 +293,28 @@ func (w *twins) scontrol(line string) {
 // waits asserts that both ends show the same reason for a waiting job.
 func (w *twins) waits(id uint32, reason string) {
 	w.t.Helper()
+	w.shows(id, reason, func(j slurm.Job) string { return j.Reason })
+}
+
+// shows asserts that both ends come to show the same of a waiting job.
+func (w *twins) shows(id uint32, want string, of func(slurm.Job) string) {
+	w.t.Helper()
 	given := func(s flex.Scheduler) string {
 		jobs, err := s.Jobs(context.Background())
 		require.NoError(w.t, err)
 		for _, j := range jobs {
 			if j.ID == id && j.State == slurm.JobPending {
-				return j.Reason
+				return of(j)
 			}
 		}
 		return "it does not wait"
 	}
-	require.NoError(w.t, lab.Until(context.Background(), usual, fmt.Sprintf("job %d to wait for %s", id, reason), func() (bool, error) {
+	require.NoError(w.t, lab.Until(context.Background(), usual, fmt.Sprintf("job %d to wait for %s", id, want), func() (bool, error) {
 		w.model.Step()
 		inReal, inModel := given(w.real), given(w.model)
-		return inReal == reason && inModel == reason, fmt.Errorf("real: %s; model: %s", inReal, inModel)
+		return inReal == want && inModel == want, fmt.Errorf("real: %s; model: %s", inReal, inModel)
 	}))
-	w.t.Logf("+ job %d waits: %s", id, reason)
+	w.t.Logf("+ job %d waits: %s", id, want)
 }
 
 // run runs a command at the real end only.

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -204,6 +205,25 @@ func TestModelArraysAndPriorities(t *testing.T) {
 	w.submit(urgent)
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.SetPriority(6, 7) }, "scontrol", "update", "jobid=6", "priority=7")
 	w.cancel(4)
+}
+
+// From 23.02 on, an array shows the start of its first task and the nodes of its last; before, both are
+// those of the last.
+func TestModelArrayShowsThePlanOfItsLastTask(t *testing.T) {
+	w := newTwins(t, lab.Options{Backfill: 2})
+	begun := time.Now()
+	plan := func(j slurm.Job) string {
+		return fmt.Sprintf("%s on %s in about %d hours", j.Reason, slurm.Fold(j.Planned), int(j.Start.Sub(begun).Round(time.Hour).Hours()))
+	}
+	w.submit(hour("train", "alpha-a3-0"))
+	tasks := hour("train", "alpha-a3-0")
+	tasks.Tasks = 3
+	w.submit(tasks)
+	hours := 1
+	if !w.lab.Version.AtLeast(23, 2) {
+		hours = 3
+	}
+	w.shows(2, fmt.Sprintf("Resources on alpha-a3-0 in about %d hours", hours), plan)
 }
 
 func TestModelSilentNodesAndRestarts(t *testing.T) {

@@ -56,6 +56,22 @@ func TestTasksWaitEachForItself(t *testing.T) {
 	cancelForGood(t, l, array, held)
 }
 
+// Slurm plans the tasks one behind the other, and 22.05 shows the start of the last.
+func TestArrayOnASwitchStartsBehindAnotherJob(t *testing.T) {
+	l := withDaemon(t)
+	shut(t, l)
+	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N8", "--time=15")
+	array := submit(t, l, "-p", "train", "-N8", "--switches=1", "--array=0-1", "--time=30")
+	await(t, time.Minute, "the array's plan", func() bool {
+		return strings.TrimSpace(run(t, l, "squeue", "-h", "-j", array, "-O", "SchedNodes")) == "alpha-a3-[0-7]"
+	})
+	run(t, l, "scancel", first)
+	capacity(t, l, "", 8)
+	for _, task := range []string{"_0", "_1"} {
+		awaitCompleted(t, l, array+task)
+	}
+}
+
 // A job may need a static node too, or a node that another's reservation covers a month later.
 func TestJobThatAlsoNeedsStaticOrReservedNodesStarts(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{

@@ -2,6 +2,7 @@ package fakeslurm
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,17 +101,20 @@ func (c *Cluster) taskText(j *job) string {
 }
 
 // throttled reports whether as many tasks of the job's array have nodes as may run at once.
-func (c *Cluster) throttled(j *job) bool {
+func (c *Cluster) throttled(j *job) bool { return c.roomInArray(j) <= 0 }
+
+// roomInArray returns how many more tasks of the job's array may have nodes.
+func (c *Cluster) roomInArray(j *job) int {
 	if j.spec.Throttle == 0 {
-		return false
+		return math.MaxInt
 	}
-	running := 0
+	room := j.spec.Throttle
 	for _, other := range c.queue {
 		if other.arrayID == j.arrayID && other.state != slurm.JobPending && !other.over() {
-			running++
+			room--
 		}
 	}
-	return running >= j.spec.Throttle
+	return room
 }
 
 // reasonShown joins the distinct reasons of a squeue row.

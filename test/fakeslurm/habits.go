@@ -51,6 +51,9 @@ type habits struct {
 	// descendingPriority: each job's priority is one less than the previous job's
 	// (priority/basic). Without it, all jobs have the same priority.
 	descendingPriority bool
+	// startOfLastTask: a waiting array shows the start of the task that was planned last. Without it,
+	// the earliest of its tasks' starts. Its planned nodes are those of the last task.
+	startOfLastTask bool
 	// busyOnRestart: a starting slurmctld considers all nodes that are not powered down as
 	// just used.
 	busyOnRestart bool
@@ -79,6 +82,7 @@ func habitsOf(v slurm.Version, accounting bool) habits {
 		expectsPoweredDown:  before(26, 5),
 		shortestRun:         before(26, 5),
 		descendingPriority:  before(23, 11),
+		startOfLastTask:     before(23, 2),
 		busyOnRestart:       before(24, 5),
 		requeuesAtOnce:      before(24, 11),
 		refusesTooWide:      !before(24, 11) && before(25, 11),

@@ -121,17 +121,56 @@ func (p *pass) clear(j *job, n *node, from time.Time) (at time.Time, ok bool) {
 	return from, from.Before(p.now.Add(bfWindow))
 }
 
-// plan plans nodes of one of the lists for a job, from the time when the last of them is free.
+// arrayPlans is how many of an array's tasks backfill plans (bf_max_job_array_resv).
+const arrayPlans = 20
+
+// plan plans nodes of one of the lists for a job, from the time when the last of them is free, and then for
+// as many further tasks of its array as may run beside the first.
 func (p *pass) plan(j *job, lists [][]chance) {
 	p.block(j)
 	if p.judged++; !p.backfills {
 		return
 	}
-	var chances []chance
-	var start time.Time
+	shows := false
+	for task := range max(1, min(len(j.tasks), arrayPlans, p.c.roomInArray(j))) {
+		chances, start := soonestOf(j, lists, p.now)
+		if !start.Before(p.now.Add(bfWindow)) && task > 0 {
+			return
+		}
+		if task == 0 && (j.start.IsZero() || start.Before(j.start)) { // a job plans in each of its partitions
+			j.start, shows = start, true
+		}
+		if shows {
+			j.planned = nil
+			for _, c := range chances {
+				j.planned = append(j.planned, c.node)
+			}
+			slices.SortFunc(j.planned, byOrder)
+			if p.c.habits.startOfLastTask {
+				j.start = start
+			}
+		}
+		end := j.until(start)
+		for _, c := range chances {
+			if !c.planned() {
+				c.plan = span{start, end}
+			}
+			c.plan.end = later(c.plan.end, end)
+		}
+		for _, list := range lists {
+			for i, c := range list {
+				if c.planned() {
+					list[i].from = later(c.from, c.plan.end)
+				}
+			}
+		}
+	}
+}
+
+// soonestOf returns the nodes of the list that is complete first, and when it is.
+func soonestOf(j *job, lists [][]chance, now time.Time) (chances []chance, start time.Time) {
 	for _, list := range lists {
-		first := soonest(j, list)
-		at := p.now
+		first, at := soonest(j, list), now
 		for _, c := range first {
 			at = later(at, c.from)
 		}
@@ -139,18 +178,7 @@ func (p *pass) plan(j *job, lists [][]chance) {
 			chances, start = first, at
 		}
 	}
-	if j.start.IsZero() || start.Before(j.start) { // a job plans in each of its partitions
-		j.start, j.planned = start, nil
-		for _, c := range chances {
-			j.planned = append(j.planned, c.node)
-		}
-		slices.SortFunc(j.planned, byOrder)
-	}
-	for _, c := range chances {
-		if !c.planned() {
-			c.plan = span{start, j.until(start)}
-		}
-	}
+	return chances, start
 }
 
 // block keeps nodes for a job that waits for busy nodes: the nodes that it names, or else its

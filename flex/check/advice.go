@@ -10,9 +10,9 @@ import (
 	"slurmflex/flex/slurmconf"
 )
 
-// Advise returns advice on a valid configuration, and lists the keys that are ignored. It works
+// adviceOn returns advice on a valid configuration, and lists the keys that are ignored. It works
 // offline.
-func Advise(cfg *config.Config) Findings {
+func adviceOn(cfg *config.Config) Findings {
 	a := adviser{cfg: cfg, keys: cfg.Keys()}
 	for _, set := range cfg.FlexSets() {
 		a.flex(set)

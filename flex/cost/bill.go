@@ -92,9 +92,9 @@ type Bill struct {
 // never is later than any time in a bill.
 const never = history.Time(math.MaxInt64)
 
-// NewBill returns an empty bill for the period between two times; 0 means no bound. Days follow the
+// newBill returns an empty bill for the period between two times; 0 means no bound. Days follow the
 // given time zone.
-func NewBill(by By, from, to history.Time, zone *time.Location) *Bill {
+func newBill(by By, from, to history.Time, zone *time.Location) *Bill {
 	if to == 0 {
 		to = never
 	}

@@ -49,7 +49,7 @@ func TestUnusedTimeIsChargedToTheFirstOrLastJob(t *testing.T) {
 		NodeSet:   {"a3": 700 + 100 + 200},
 		Day:       {"2026-11-01": 700 + 100 + 200},
 	} {
-		b := NewBill(by, 0, 0, time.UTC)
+		b := newBill(by, 0, 0, time.UTC)
 		b.Take(e)
 		assert.Equal(t, want, rowsOf(b), by)
 		total := b.Total()
@@ -61,7 +61,7 @@ func TestUnusedTimeIsChargedToTheFirstOrLastJob(t *testing.T) {
 func TestSharedIdleTimeIsChargedToTheLastJob(t *testing.T) {
 	eve := history.Who{Job: 820, User: "eve"}
 	e := lease(1000, use(ada, 100, 300), use(bob, 200, 500), use(eve, 250, 400), use(eve, 600, 700))
-	b := NewBill(User, 0, 0, time.UTC)
+	b := newBill(User, 0, 0, time.UTC)
 	b.Take(e)
 	const third = 50. / 3 // of the time that all three share
 	assert.InDeltaMapValues(t, map[string]float64{
@@ -72,25 +72,25 @@ func TestSharedIdleTimeIsChargedToTheLastJob(t *testing.T) {
 func TestUnusedStaticNodeIsChargedToNoJob(t *testing.T) {
 	e := lease(1000, use(bob, 100, 400))
 	e.Who = history.Who{}
-	b := NewBill(User, 0, 0, time.UTC)
+	b := newBill(User, 0, 0, time.UTC)
 	b.Take(e)
 	assert.Equal(t, map[string]float64{"": 100 + 600, "bob": 300}, rowsOf(b))
 }
 
 func TestJobsOnOneMachineShareItsSeconds(t *testing.T) {
 	e := lease(11, use(ada, 0, 11), use(bob, 4, 11))
-	b := NewBill(User, 0, 0, time.UTC)
+	b := newBill(User, 0, 0, time.UTC)
 	b.Take(e)
 	assert.Equal(t, map[string]float64{"ada": 7.5, "bob": 3.5}, rowsOf(b), "4 alone and half of 7")
 }
 
 func TestOnlyTheBilledPeriodIsCounted(t *testing.T) {
 	e := lease(1000, use(ada, 100, 900))
-	b := NewBill(User, start+50, start+950, time.UTC)
+	b := newBill(User, start+50, start+950, time.UTC)
 	b.Take(e)
 	assert.Equal(t, map[string]float64{"ada": 800 + 50 + 50}, rowsOf(b))
 	for _, window := range [][2]history.Time{{start - 10, start}, {start + 1000, 0}} {
-		b := NewBill(User, window[0], window[1], time.UTC)
+		b := newBill(User, window[0], window[1], time.UTC)
 		b.Take(e)
 		assert.Empty(t, b.sorted())
 	}
@@ -102,7 +102,7 @@ func TestDaysFollowTheTimeZone(t *testing.T) {
 		t.Skip("the time zone database is missing")
 	}
 	e := lease(12 * hour) // from 20:00 of the previous day; the clock is set back at night
-	b := NewBill(Day, 0, 0, zone)
+	b := newBill(Day, 0, 0, zone)
 	b.Take(e)
 	assert.Equal(t, map[string]float64{"2026-10-31": 4 * hour, "2026-11-01": 8 * hour}, rowsOf(b))
 }
@@ -137,7 +137,7 @@ func TestRowsAddUpToTheLeases(t *testing.T) {
 	}
 	const tenth = 0.1 // of a second, in a sum over 2,000 leases
 	for _, by := range ways() {
-		b := NewBill(by, 0, 0, time.UTC)
+		b := newBill(by, 0, 0, time.UTC)
 		for _, e := range leases {
 			b.Take(e)
 		}
@@ -147,7 +147,7 @@ func TestRowsAddUpToTheLeases(t *testing.T) {
 
 		daily := map[string]float64{}
 		for at := start; at < start+38*24*hour; at += 24 * hour {
-			day := NewBill(by, at, at+24*hour, time.UTC)
+			day := newBill(by, at, at+24*hour, time.UTC)
 			for _, e := range leases {
 				day.Take(e)
 			}
@@ -167,7 +167,7 @@ func TestRaceLossesAreInTheBill(t *testing.T) {
 	lost.RaceLost = 1000
 	given.RaceLost = 600
 	for bounds, want := range map[[2]history.Time]int64{{0, 0}: 1600, {start + 500, 0}: 600, {0, start + 100}: 200, {start + 600, start + 700}: 100, {start + 1000, 0}: 0} {
-		b := NewBill(User, bounds[0], bounds[1], time.UTC)
+		b := newBill(User, bounds[0], bounds[1], time.UTC)
 		b.Take(lost)
 		b.Take(given)
 		assert.Equal(t, want, b.report("alpha", nil).RaceLost, "%v", bounds)
@@ -175,7 +175,7 @@ func TestRaceLossesAreInTheBill(t *testing.T) {
 }
 
 func TestLargestRowIsFirst(t *testing.T) {
-	b := NewBill(User, 0, 0, time.UTC)
+	b := newBill(User, 0, 0, time.UTC)
 	small, large := lease(10), lease(20)
 	large.User = "bob"
 	b.Take(small)
@@ -201,7 +201,7 @@ func TestDaysOfZonesThatChangeTheirClocksAtMidnight(t *testing.T) {
 		e.From = history.At(test.noon)
 		e.To = e.From + 24*3600
 		e.Uses = []history.Use{{Who: ada, From: e.From, To: e.To}}
-		b := NewBill(Day, 0, 0, zone)
+		b := newBill(Day, 0, 0, zone)
 		b.Take(e)
 		assert.Equal(t, test.want, rowsOf(b), test.place)
 	}

@@ -127,7 +127,7 @@ func newBook(now time.Time, zone *time.Location) *book {
 		p := period{bills: map[By]*Bill{}}
 		p.from, p.to = Period(per, now, zone)
 		for _, by := range []By{Account, User, Partition} {
-			p.bills[by] = NewBill(by, history.At(p.from), history.At(p.to), zone)
+			p.bills[by] = newBill(by, history.At(p.from), history.At(p.to), zone)
 		}
 		b.periods[per] = p
 	}
@@ -173,9 +173,9 @@ func (b *book) spent(snap *scene.Snapshot, cfg *config.Config) (scene.Spent, err
 		known, _ := mig.KnownMachine(machine)
 		hour := scene.Amount{GPU: float64(known.GPUs) * time.Hour.Seconds()}
 		if priced && machine != "" {
-			price, known := b.prices.Hour(machine, ModelOf(set.Flex.Capacity))
+			price, known := b.prices.Hour(machine, modelOf(set.Flex.Capacity))
 			if !known {
-				return s, fmt.Errorf("a limit has a cost, and prices.yaml lacks the %s price of %s", ModelOf(set.Flex.Capacity), machine)
+				return s, fmt.Errorf("a limit has a cost, and prices.yaml lacks the %s price of %s", modelOf(set.Flex.Capacity), machine)
 			}
 			hour.Cost = price
 		}

@@ -28,9 +28,9 @@ const (
 	OnDemand Model = "on_demand"
 )
 
-// ModelOf returns how machines with this capacity are billed. A reservation is billed as on demand.
+// modelOf returns how machines with this capacity are billed. A reservation is billed as on demand.
 // Source: Compute's page "VM instance pricing".
-func ModelOf(c config.Capacity) Model {
+func modelOf(c config.Capacity) Model {
 	switch c {
 	case config.FlexStart:
 		return Flex

@@ -27,7 +27,7 @@ func fromFile(t *testing.T) *Prices {
 }
 
 func TestEachModelHasItsOwnPrice(t *testing.T) {
-	b := NewBill(User, 0, 0, time.UTC)
+	b := newBill(User, 0, 0, time.UTC)
 	flex, other := lease(2*hour), lease(1800)
 	other.FlexStart, other.User = false, "bob"
 	b.Take(flex)
@@ -42,7 +42,7 @@ func TestEachModelHasItsOwnPrice(t *testing.T) {
 }
 
 func TestMissingPricesAreNamed(t *testing.T) {
-	b := NewBill(User, 0, 0, time.UTC)
+	b := newBill(User, 0, 0, time.UTC)
 	flex, other := lease(hour), lease(hour)
 	other.Machine = "a4-highgpu-8g"
 	b.Take(flex)
@@ -54,7 +54,7 @@ func TestMissingPricesAreNamed(t *testing.T) {
 }
 
 func TestWithoutPricesCostsAreAbsent(t *testing.T) {
-	b := NewBill(User, start, start+10, time.UTC)
+	b := newBill(User, start, start+10, time.UTC)
 	e := lease(hour)
 	b.Take(e)
 	r := b.report("alpha", nil)

@@ -23,7 +23,7 @@ func (q Query) Bill() (*Bill, error) {
 	if !slices.Contains(ways(), By(q.By)) {
 		return nil, fmt.Errorf("--by %s: choose account, user, partition, nodeset, job or day", q.By)
 	}
-	return NewBill(By(q.By), from, to, time.Local), err
+	return newBill(By(q.By), from, to, time.Local), err
 }
 
 // Read reads the leases of the cluster's history and returns the bill with its prices; nil for none.

@@ -24,7 +24,7 @@ type Wanted struct {
 	survivors map[uint32][]*scene.Node
 	// Jobs that have lost machines and keep none, because of their time limits.
 	Short  map[uint32]bool
-	Handed *handout               // what jobs that wait pending get
+	Handed handed                 // what jobs that wait pending get
 	ends   map[*scene.Door]string // why the pass ends doors
 
 	Budgets Budgets // the limits on GPU hours and money

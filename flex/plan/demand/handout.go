@@ -11,13 +11,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// handout is what pending jobs get in a pass: doors over the nodes that Slurm has planned for them,
-// or the machines that other jobs have left.
-type handout struct {
-	*scene.Scene
-	sets map[*config.NodeSet]bool // the covered nodesets
-	jobs []*slurm.Job             // all jobs in the queue, the most important first
-
+// handed is what pending jobs get in a pass: doors over the nodes that Slurm has planned for them, or
+// the machines that other jobs have left.
+type handed struct {
 	Wants []want
 	Held  []Wait         // see Plan.Held
 	Later map[UserIn]int // the jobs that lack a request and get a door in a later pass
@@ -28,26 +24,40 @@ type handout struct {
 	// Crowded holds since when jobs wait for a nodeset that is not on demand; see scene.Memory.
 	Crowded map[uint32]time.Time
 	// Nodes with machines that no job has now, and that a job gets or keeps.
-	kept   map[*scene.Node]bool
-	limits *limits
+	kept map[*scene.Node]bool
+}
 
+// handout hands out the covered nodesets' names and machines.
+type handout struct {
+	*scene.Scene
+	handed
+	coveredNames
+	jobs   []*slurm.Job // all jobs in the queue, the most important first
+	limits *limits
+}
+
+// coveredNames are the names of the covered nodesets' nodes.
+type coveredNames struct {
+	sets   map[*config.NodeSet]bool
 	free   map[*config.NodeSet][]string   // cold nodes that Slurm has planned for no job that may get them, lowest first
 	spares bool                           // Slurm has planned jobs that a limit holds back, and others behind them
-	taken  []string                       // the nodes of the wants
 	short  map[*config.NodeSet]*slurm.Job // the most important job that its nodeset has too few free nodes for
 }
 
 // handOut gives each pending job that Slurm has planned a door over the planned nodes, the most
 // important job first. A job that has lost some of its machines first gets its others. Further
 // places come after the first places of all jobs.
-func handOut(s *scene.Scene) *handout {
+func handOut(s *scene.Scene) handed {
 	h := &handout{
-		Scene: s, sets: Covered(s), jobs: ByImportance(s),
-		Leaves: map[*scene.Door]bool{}, Offered: map[*scene.Node]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{},
-		Crowded: map[uint32]time.Time{}, free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{},
+		Scene: s, jobs: ByImportance(s),
+		coveredNames: coveredNames{sets: Covered(s), free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{}},
+		handed: handed{
+			Leaves: map[*scene.Door]bool{}, Offered: map[*scene.Node]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{},
+			Crowded: map[uint32]time.Time{},
+		},
 	}
 	if len(s.Covers(memo.ColdCover))+len(s.Covers(memo.BusyCover))+len(s.Covers(memo.WarmCover)) == 0 {
-		return h // the first pass makes them
+		return h.handed // the first pass makes them
 	}
 	h.limits, h.Held = limitsOf(s), h.lateWaits()
 	planned := map[string]bool{}
@@ -73,7 +83,7 @@ func handOut(s *scene.Scene) *handout {
 	h.placeJobs()
 	h.placeFurther()
 	h.Held = append(h.Held, h.unasked()...)
-	return h
+	return h.handed
 }
 
 // places returns the covered nodesets where the job may start, in the order of its partition list.
@@ -189,18 +199,23 @@ func (h *handout) lackMachines(doors []*scene.Door) bool {
 }
 
 // hasWant reports whether the job has been assigned anything.
-func (h *handout) hasWant(j *slurm.Job) bool {
+func (h *handed) hasWant(j *slurm.Job) bool {
 	return slices.ContainsFunc(h.Wants, func(w want) bool { return w.Job == j })
 }
 
 // Inherits reports whether the job gets a door over machines that it has kept.
-func (h *handout) Inherits(j *slurm.Job) bool {
+func (h *handed) Inherits(j *slurm.Job) bool {
 	return slices.ContainsFunc(h.Wants, func(w want) bool { return w.Job == j && w.Inherit })
 }
 
 // wants reports whether the job gets a door over the node.
-func (h *handout) wants(node string, job uint32) bool {
+func (h *handed) wants(node string, job uint32) bool {
 	return slices.ContainsFunc(h.Wants, func(w want) bool { return w.Job.ID == job && slices.Contains(w.Nodes, node) })
+}
+
+// isWanted reports whether one of the wants has the node.
+func (h *handed) isWanted(node string) bool {
+	return slices.ContainsFunc(h.Wants, func(w want) bool { return slices.Contains(w.Nodes, node) })
 }
 
 // isPlannable reports whether a machine can be requested for the job on the node, or another job that

@@ -186,7 +186,7 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 func (h *handout) isTaken(names []string, address string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		d := h.Node(name).Changed
-		return slices.Contains(h.taken, name) || d != nil && d.Address != address
+		return h.isWanted(name) || d != nil && d.Address != address
 	})
 }
 
@@ -209,7 +209,6 @@ func (h *handout) give(w want) {
 // jobs share, is kept for it.
 func (h *handout) take(w want) {
 	h.Wants = append(h.Wants, w)
-	h.taken = append(h.taken, w.Nodes...)
 	h.free[w.Set] = without(h.free[w.Set], w.Nodes)
 }
 
@@ -264,7 +263,7 @@ func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.N
 		fits := set != nil && slices.Contains(h.places(j), set) && misfit(j, names) == ""
 		for _, name := range names {
 			m := h.Node(name)
-			fits = fits && m != nil && m.Set == set && isVacant(h.Scene, m) && len(h.RequestsOf(name)) == 1 && !slices.Contains(h.taken, name)
+			fits = fits && m != nil && m.Set == set && isVacant(h.Scene, m) && len(h.RequestsOf(name)) == 1 && !h.isWanted(name)
 		}
 		if fits {
 			return names, set
@@ -321,7 +320,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 
 // isOpen reports whether Slurm may plan jobs on the node, and no job gets it in this pass.
 func (h *handout) isOpen(m *scene.Node) bool {
-	return IsOpenToPlans(h.Scene, m) && !slices.Contains(h.taken, m.Name)
+	return IsOpenToPlans(h.Scene, m) && !h.isWanted(m.Name)
 }
 
 // leaveUnplanned records why a job gets no door that Slurm has not planned, or not on nodes of ours.

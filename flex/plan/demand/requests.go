@@ -94,7 +94,7 @@ func (w *Wanted) misfit(r scene.Live) string {
 			continue // a job has just been allocated the node, or is leaving it
 		case shared && w.Handed.kept[m]:
 			continue // another job gets its machine
-		case shared && slices.Contains(w.Handed.taken, name), w.Handed.wants(name, r.Group.Stamp.Job):
+		case shared && w.Handed.isWanted(name), w.Handed.wants(name, r.Group.Stamp.Job):
 			continue // a job gets a door over it
 		case keepsFor(w.Scene, m, r):
 			continue // Slurm may plan the changed job there again

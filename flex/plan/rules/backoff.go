@@ -30,15 +30,15 @@ func retryAfter(failures int) time.Duration {
 // backOff decides by the results of the claim's earlier attempts. It holds the job if no attempt
 // can succeed. After max_attempts failures, and again after each further failure, it returns the
 // nodes of a CONFIGURING job, and Slurm requeues the job.
-func backOff(w *demand.Wanted, c *demand.Claim) Verdict {
+func backOff(w *demand.Wanted, c *demand.Claim) Ruling {
 	failures, trouble, last := Failures(w.Scene, c, w.Group(c.ID()))
 	if failures == 0 {
-		return Verdict{}
+		return Ruling{}
 	}
 	hopeless := trouble.Cause.NeedsAdmin()
 	unheld := hopeless && c.Job != nil && !Keeps(w.Scene, c) && !c.StartedAfter(last) && !c.HasRivals() // its job is not held yet
 	if over := w.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
-		return Verdict{}
+		return Ruling{}
 	}
 	switch {
 	case trouble.Cause == mig.CauseExists:
@@ -52,14 +52,14 @@ func backOff(w *demand.Wanted, c *demand.Claim) Verdict {
 	}
 	next := last.Add(retryAfter(failures))
 	why := memo.Failed(failures, fmt.Sprintf("%s; retrying at %s", trouble.Brief(), next.UTC().Format(time.RFC3339)))
-	return Verdict{
+	return Ruling{
 		Do: Waits, Why: why, Failed: failures, Next: next,
 		Problems: []scene.Problem{scene.NewProblem("request-failed", fmt.Sprintf("%s attempt %d", c.Group, failures), "%s: %s", c.Group, why)},
 	}.quoting(trouble)
 }
 
-// quoting appends Google's message to the verdict's problems, unless they already contain it.
-func (v Verdict) quoting(t mig.Trouble) Verdict {
+// quoting appends Google's message to the ruling's problems, unless they already contain it.
+func (v Ruling) quoting(t mig.Trouble) Ruling {
 	if t.Message != t.Brief() {
 		for i := range v.Problems {
 			v.Problems[i].Text += InGooglesWords(t.Message)
@@ -70,22 +70,22 @@ func (v Verdict) quoting(t mig.Trouble) Verdict {
 
 // occupied describes the owner of a resource with the name of the claim's group. Resources that a
 // newer slurmflex created are already reported as a problem.
-func occupied(w *demand.Wanted, c *demand.Claim) Verdict {
+func occupied(w *demand.Wanted, c *demand.Claim) Ruling {
 	for _, g := range w.Seen.Groups {
 		if g.Name == c.Group && g.Region == c.Set.Region && g.Stamp.Newer() {
-			return Verdict{Do: Waits, Why: fmt.Sprintf("group %s in %s is left alone because a newer slurmflex created it", g.Name, g.Region)}
+			return Ruling{Do: Waits, Why: fmt.Sprintf("group %s in %s is left alone because a newer slurmflex created it", g.Name, g.Region)}
 		}
 	}
 	p := scene.NewProblem("group-name-taken", c.Group, "%s already exists in %s without this cluster's stamp; delete it if nothing needs it, or rename nodeset %s", c.Group, c.Set.Region, c.Set.Name)
 	switch owner := w.Seen.Refused[c.Group].Owner; owner {
 	case "":
 	case w.Config.Cluster:
-		return Verdict{Do: Waits, Why: fmt.Sprintf("group %s in %s already exists and is left alone until a list shows it", c.Group, c.Set.Region)}
+		return Ruling{Do: Waits, Why: fmt.Sprintf("group %s in %s already exists and is left alone until a list shows it", c.Group, c.Set.Region)}
 	default:
 		p = scene.NewProblem("group-name-taken", c.Group, "group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
 			c.Group, c.Set.Region, owner, c.Set.Name)
 	}
-	return Verdict{Do: Waits, Why: p.Text, Problems: []scene.Problem{p}}
+	return Ruling{Do: Waits, Why: p.Text, Problems: []scene.Problem{p}}
 }
 
 // Failures returns the number of consecutive failed attempts for the claim, and the cause and time

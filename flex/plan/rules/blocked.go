@@ -10,14 +10,14 @@ import (
 
 // nodesetBlocked: too many consecutive instances of the nodeset did not boot, or an admin has blocked
 // it.
-func nodesetBlocked(w *demand.Wanted, c *demand.Claim) Verdict {
+func nodesetBlocked(w *demand.Wanted, c *demand.Claim) Ruling {
 	switch b := w.Blocked(c.Set); {
 	case b == nil:
-		return Verdict{}
+		return Ruling{}
 	case b.Failed > 0:
-		return Verdict{Do: Waits, Why: b.String() + "; ask an admin"}
+		return Ruling{Do: Waits, Why: b.String() + "; ask an admin"}
 	default:
-		return Verdict{Do: Waits, Why: b.String()}
+		return Ruling{Do: Waits, Why: b.String()}
 	}
 }
 

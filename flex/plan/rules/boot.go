@@ -13,13 +13,13 @@ import (
 
 // bootLate returns the nodes of a job if their instances have run for boot_timeout without
 // registering. It counts these failures in the nodes' Extra.
-func bootLate(w *demand.Wanted, c *demand.Claim) Verdict {
+func bootLate(w *demand.Wanted, c *demand.Claim) Ruling {
 	b := w.Boots(c.Set)
 	if len(b.Late) == 0 || c.Job == nil || !slices.ContainsFunc(c.Nodes, func(name string) bool { return slices.Contains(b.Late, name) }) {
-		return Verdict{}
+		return Ruling{}
 	}
 	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.Node(name).Owner() != c.Job })
-	v := Verdict{Do: Noted, Quiet: true, Why: BootText(c.Set)}
+	v := Ruling{Do: Noted, Quiet: true, Why: BootText(c.Set)}
 	v.returnNodes(w, c, true, action.ReturnNodes{Nodes: nodes, Extra: FailedBoots(w, nodes), Reason: v.Why, Then: action.Requeue})
 	return v
 }

@@ -10,10 +10,10 @@ import (
 // The job's script runs in the first component. If the script has not started a minute or more
 // after that component's nodes are up, slurmctld counts it as lost and requeues the job, and all
 // machines would be requested again. Source: a test on Slurm 22.05.
-func componentsFirst(w *demand.Wanted, c *demand.Claim) Verdict {
+func componentsFirst(w *demand.Wanted, c *demand.Claim) Ruling {
 	if !c.IsFirst() || !w.Incomplete[c.Job.HetID] {
-		return Verdict{}
+		return Ruling{}
 	}
-	return Verdict{Do: Waits, Why: fmt.Sprintf("the other components of job %d are requested first, because this one runs the script",
+	return Ruling{Do: Waits, Why: fmt.Sprintf("the other components of job %d are requested first, because this one runs the script",
 		c.Job.HetID)}
 }

@@ -19,9 +19,9 @@ const doorFirstName = "door first"
 // the job uses one of its doors and Slurm has looked at it since. Until then Slurm may refuse the
 // job the door, and may show for seconds that a job which waits for a time or for another job lacks
 // only nodes. The change of the job's reservation clears its reason (tried on 22.05 and 26.05).
-func doorFirst(w *demand.Wanted, c *demand.Claim) Verdict {
+func doorFirst(w *demand.Wanted, c *demand.Claim) Ruling {
 	if c.Door == nil {
-		return Verdict{}
+		return Ruling{}
 	}
 	what := ""
 	switch d := c.Door; {
@@ -30,9 +30,9 @@ func doorFirst(w *demand.Wanted, c *demand.Claim) Verdict {
 	case d.Job.Reason == "None" && !w.IsOld(d.At, slurmLooks):
 		what = "Slurm to look at job " + d.Address + " again"
 	default:
-		return Verdict{}
+		return Ruling{}
 	}
-	return Verdict{Do: Waits, Quiet: true, Why: "waiting for " + what, Expect: []string{what}}
+	return Ruling{Do: Waits, Quiet: true, Why: "waiting for " + what, Expect: []string{what}}
 }
 
 // Needed returns the nodes whose machines may be requested: those of the claims that get a request

@@ -14,8 +14,8 @@ import (
 // Slurm could place another job on a remaining node without calling slurmflex. A static node keeps
 // waiting, because nothing would request it again. If Slurm would end the job, or another job that
 // holds the nodes, giveUp only adds a note and the jobs keep their nodes.
-func giveUp(w *demand.Wanted, c *demand.Claim, then action.Then, hopeless bool, key, reason string) Verdict {
-	v := Verdict{Why: reason, Problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s: %s", c.Group, reason)}}
+func giveUp(w *demand.Wanted, c *demand.Claim, then action.Then, hopeless bool, key, reason string) Ruling {
+	v := Ruling{Why: reason, Problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s: %s", c.Group, reason)}}
 	switch {
 	case c.Job == nil && c.Static:
 		v.Do = Waits
@@ -34,7 +34,7 @@ func giveUp(w *demand.Wanted, c *demand.Claim, then action.Then, hopeless bool, 
 // returnNodes returns nodes of the claim's job to Slurm, unless Slurm would end one of the nodes'
 // jobs instead of requeueing it: then only a cancellation is carried out. If no attempt can help
 // the job, its owner is notified of the reason for the wait.
-func (v *Verdict) returnNodes(w *demand.Wanted, c *demand.Claim, hopeless bool, a action.ReturnNodes) {
+func (v *Ruling) returnNodes(w *demand.Wanted, c *demand.Claim, hopeless bool, a action.ReturnNodes) {
 	job := c.Job
 	holders := holdersOf(w.Scene, a.Nodes)
 	if !slices.Contains(holders, job) {
@@ -59,7 +59,7 @@ func (v *Verdict) returnNodes(w *demand.Wanted, c *demand.Claim, hopeless bool, 
 
 // needRecords lets a job keep its nodes while it is unknown whether Slurm would requeue a job that
 // loses nodes.
-func (v *Verdict) needRecords(w *demand.Wanted) {
+func (v *Ruling) needRecords(w *demand.Wanted) {
 	for _, id := range append([]uint32{v.Return.Job}, v.Return.Others...) {
 		if _, read := w.Seen.Requeues[id]; read {
 			continue
@@ -72,8 +72,8 @@ func (v *Verdict) needRecords(w *demand.Wanted) {
 }
 
 // oncePerNode lets a job wait if another job's verdict of this pass has taken one of its nodes.
-// Otherwise it notes the nodes that the verdict takes for its job.
-func (v *Verdict) oncePerNode(taken map[string]uint32) {
+// Otherwise it notes the nodes that it takes for its job.
+func (v *Ruling) oncePerNode(taken map[string]uint32) {
 	switch {
 	case v.Do != Returns:
 	case slices.ContainsFunc(v.Return.Nodes, func(name string) bool { return taken[name] != 0 && taken[name] != v.Return.Job }):
@@ -85,9 +85,9 @@ func (v *Verdict) oncePerNode(taken map[string]uint32) {
 	}
 }
 
-// decided returns the verdict changed so that nothing is requested, even if the job keeps its
+// decided returns the ruling changed so that nothing is requested, even if the job keeps its
 // nodes.
-func (v Verdict) decided() Verdict {
+func (v Ruling) decided() Ruling {
 	v.Do = max(v.Do, Waits)
 	return v
 }

@@ -14,9 +14,9 @@ import (
 
 // incompleteAllocation returns a job to Slurm if its allocation is still incomplete after
 // gang_timeout.
-func incompleteAllocation(w *demand.Wanted, c *demand.Claim) Verdict {
+func incompleteAllocation(w *demand.Wanted, c *demand.Claim) Ruling {
 	if c.Incomplete == "" {
-		return Verdict{}
+		return Ruling{}
 	}
 	return giveUp(w, c, action.Requeue, false, "gang-timeout", c.Incomplete)
 }

@@ -8,8 +8,8 @@ import (
 
 // nothingMissing: nothing needs to be requested, or something else must happen first. If other
 // nodes of the claim are requested meanwhile, the rule adds only a note.
-func nothingMissing(_ *demand.Wanted, c *demand.Claim) Verdict {
-	var v Verdict
+func nothingMissing(_ *demand.Wanted, c *demand.Claim) Ruling {
+	var v Ruling
 	for _, what := range c.First {
 		v.Do, v.Quiet, v.Why, v.Expect = Noted, true, "waiting for "+what, append(v.Expect, what)
 	}
@@ -20,10 +20,10 @@ func nothingMissing(_ *demand.Wanted, c *demand.Claim) Verdict {
 }
 
 // beingRequested: an earlier pass is still creating the request.
-func beingRequested(w *demand.Wanted, c *demand.Claim) Verdict {
+func beingRequested(w *demand.Wanted, c *demand.Claim) Ruling {
 	if len(w.Seen.Asking) == 0 || !slices.ContainsFunc(c.Missing, func(name string) bool { return w.Seen.Asking[name] }) {
-		return Verdict{}
+		return Ruling{}
 	}
 	what := "the request of " + c.Group + " to be made"
-	return Verdict{Do: Waits, Quiet: true, Why: "waiting for " + what, Expect: []string{what}, pending: true, UnderWay: true}
+	return Ruling{Do: Waits, Quiet: true, Why: "waiting for " + what, Expect: []string{what}, pending: true, UnderWay: true}
 }

@@ -12,12 +12,12 @@ import (
 
 // nameTaken: nothing is requested while an instance that is not ours has the name of one of the
 // nodes.
-func nameTaken(w *demand.Wanted, c *demand.Claim) Verdict {
+func nameTaken(w *demand.Wanted, c *demand.Claim) Ruling {
 	stranger := stranger(w.Scene, c)
 	if stranger == "" {
-		return Verdict{}
+		return Ruling{}
 	}
-	return Verdict{Do: Waits, Why: stranger, Problems: []scene.Problem{scene.NewProblem("name-taken", c.Group, "%s: %s", c.Group, stranger)}}
+	return Ruling{Do: Waits, Why: stranger, Problems: []scene.Problem{scene.NewProblem("name-taken", c.Group, "%s: %s", c.Group, stranger)}}
 }
 
 // stranger describes an instance that is not ours and has the name of one of the claim's nodes;

@@ -4,11 +4,11 @@ import "slurmflex/flex/plan/demand"
 
 // overLimit: the request would pass a limit on GPU hours or money. A pending job gets no door then, so
 // this holds back other jobs and nodes, and doors from before the limit was lowered.
-func overLimit(w *demand.Wanted, c *demand.Claim) Verdict {
+func overLimit(w *demand.Wanted, c *demand.Claim) Ruling {
 	if why := w.Budgets.Obstacle(w.Scene, c); why != "" {
-		return Verdict{Do: Waits, Why: why}
+		return Ruling{Do: Waits, Why: why}
 	}
-	return Verdict{}
+	return Ruling{}
 }
 
 // overspends makes the claim wait if more important requests of this pass leave too little of a limit.

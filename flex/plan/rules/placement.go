@@ -9,9 +9,9 @@ import (
 
 // cannotPlace: the machines cannot be placed as the nodeset requires, or it is unknown whether they
 // can.
-func cannotPlace(w *demand.Wanted, c *demand.Claim) Verdict {
+func cannotPlace(w *demand.Wanted, c *demand.Claim) Ruling {
 	if !c.Set.Placement {
-		return Verdict{}
+		return Ruling{}
 	}
 	if err := w.Seen.UnseenPolicies[c.Set.Region]; err != nil {
 		return unreadFor(c, "policies-unread", err)
@@ -20,5 +20,5 @@ func cannotPlace(w *demand.Wanted, c *demand.Claim) Verdict {
 		return giveUp(w, c, action.Hold, true, "placement", fmt.Sprintf("nodeset %s: enable_placement with placement_max_distance %d is not available for %s; set it to false",
 			c.Set.Name, c.Set.PlacementDistance, w.MachineType(c.Set))).decided()
 	}
-	return Verdict{}
+	return Ruling{}
 }

@@ -109,14 +109,14 @@ func onOwnersWait(sites action.Then) action.Then {
 }
 
 // waitedTooLong ends the claim's wait for capacity at its limit.
-func waitedTooLong(w *demand.Wanted, c *demand.Claim) Verdict {
+func waitedTooLong(w *demand.Wanted, c *demand.Claim) Ruling {
 	end := EndOfWait(w, c)
 	if end.At.IsZero() || !w.IsOld(end.At, 0) || w.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
-		return Verdict{}
+		return Ruling{}
 	}
 	stranger := stranger(w.Scene, c)
 	if stranger == "" && demand.AnyPresent(w.Scene, c.Nodes) {
-		return Verdict{}
+		return Ruling{}
 	}
 	reason := lackedUntil(w, c, end)
 	if trouble := lastAttempt(w.Scene, c); trouble.Message != "" && trouble.Brief() != lacked(w, c) {

@@ -12,12 +12,9 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// Verdict is the decision on a claim in this pass, and the reason.
-type Verdict struct {
-	Claim *demand.Claim
-	Do    deed
-	rule  int // the index of the deciding rule
-
+// Ruling is what a rule says of a claim.
+type Ruling struct {
+	Do       deed
 	Why      string              // the obstacle to a request, or the reason why the wait ends
 	Unread   bool                // something that concerns the claim could not be read
 	Quiet    bool                // Why is already under way, so the job's owner is not notified
@@ -25,17 +22,26 @@ type Verdict struct {
 	Next     time.Time           // after a failed attempt: when the next one will be made
 	Return   *action.ReturnNodes // the nodes to return
 	pending  bool                // the request is being created
-	Failing  scene.Failing       // how the claim's calls fail
 	UnderWay bool                // all machines exist, are requested, or are being requested
-	Gone     bool                // the job loses its nodes in this pass
-	With     []*demand.Claim     // other claims that its request also serves
-	Joins    bool                // an earlier verdict's request also serves this claim
-	Yields   *scene.Live         // its live request, which yields its queue position
-
-	Queued, Lacking demand.Wait // its waits: the nodes that its live request names, and the others
 
 	Expect   []string
 	Problems []scene.Problem
+}
+
+// Verdict is the decision on a claim in this pass, and the reason: the ruling of the first rule that
+// decides, as far as its job and its turn allow.
+type Verdict struct {
+	Ruling
+	Claim *demand.Claim
+	rule  int // the index of the deciding rule
+
+	Gone   bool            // the job loses its nodes in this pass
+	With   []*demand.Claim // other claims that its request also serves
+	Joins  bool            // an earlier verdict's request also serves this claim
+	Yields *scene.Live     // its live request, which yields its queue position
+
+	Failing         scene.Failing // how the claim's calls fail
+	Queued, Lacking demand.Wait   // its waits: the nodes that its live request names, and the others
 }
 
 // deed is what slurmflex does for a claim.
@@ -55,7 +61,7 @@ const (
 // claim.
 type rule struct {
 	name  string
-	judge func(w *demand.Wanted, c *demand.Claim) Verdict
+	judge func(w *demand.Wanted, c *demand.Claim) Ruling
 	bar   Bar
 }
 
@@ -113,7 +119,7 @@ func judgeEach(w *demand.Wanted) []Verdict {
 }
 
 func verdictOn(w *demand.Wanted, c *demand.Claim) Verdict {
-	said := Verdict{Do: Requests, rule: len(rules)}
+	said := Ruling{Do: Requests}
 	for i, r := range rules {
 		switch v := r.judge(w, c); v.Do {
 		case Unsaid:
@@ -121,16 +127,14 @@ func verdictOn(w *demand.Wanted, c *demand.Claim) Verdict {
 			said.Why, said.Quiet = v.Why, v.Quiet
 			said.Expect, said.Problems = append(said.Expect, v.Expect...), append(said.Problems, v.Problems...)
 		default:
-			v.Claim, v.rule = c, i
 			if v.Why == "" {
 				v.Why, v.Quiet = said.Why, said.Quiet
 			}
 			v.Expect, v.Problems = append(said.Expect, v.Expect...), append(said.Problems, v.Problems...)
-			return v
+			return Verdict{Ruling: v, Claim: c, rule: i}
 		}
 	}
-	said.Claim = c
-	return said
+	return Verdict{Ruling: said, Claim: c, rule: len(rules)}
 }
 
 // allocation identifies the nodes that a job leaves together: the nodes behind one of its doors, or

@@ -11,20 +11,20 @@ import (
 )
 
 // regionUnread: nothing is requested in a region that could not be read.
-func regionUnread(w *demand.Wanted, c *demand.Claim) Verdict {
+func regionUnread(w *demand.Wanted, c *demand.Claim) Ruling {
 	if !w.Unseen(c.Set.Region) {
-		return Verdict{}
+		return Ruling{}
 	}
-	return Verdict{Do: Waits, Unread: true, Quiet: true, Why: UnreadText(c.Set.Region, w.Seen.Unseen[c.Set.Region])}
+	return Ruling{Do: Waits, Unread: true, Quiet: true, Why: UnreadText(c.Set.Region, w.Seen.Unseen[c.Set.Region])}
 }
 
 // recordUnread: something that could not be read may be a machine or a node of the claim.
-func recordUnread(w *demand.Wanted, c *demand.Claim) Verdict {
+func recordUnread(w *demand.Wanted, c *demand.Claim) Ruling {
 	what := cmp.Or(unreadOf(w.Scene, c), unshownOf(w.Scene, c))
 	if what == "" {
-		return Verdict{}
+		return Ruling{}
 	}
-	return Verdict{Do: Waits, Unread: true, Quiet: true, Why: what}
+	return Ruling{Do: Waits, Unread: true, Quiet: true, Why: what}
 }
 
 // unreadOf describes what could not be read that concerns the claim, apart from its region; empty

@@ -55,6 +55,7 @@ func TestTaskThatIsPlannedBehindOthersOfItsArrayGetsTheirNodes(t *testing.T) {
 		want  int
 	}{
 		"it asks for a node":             {func(w *waitingPending) { w.job().Needs = "alpha-a3-0" }, 1},
+		"it asks for some of four nodes": {func(w *waitingPending) { w.job().Needs = "alpha-a3-[0-3]" }, 1},
 		"it asks for a switch":           {func(w *waitingPending) { w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: {ByPosition: true}} }, 1},
 		"it asks for any two nodes":      {func(*waitingPending) {}, 2},
 		"another job is planned on them": {func(w *waitingPending) { w.job().Needs = "alpha-a3-0"; w.plans("alpha-a3-0") }, 1},
@@ -75,6 +76,16 @@ func (w *waitingPending) plans(node string) {
 	other := *w.job()
 	other.ID, other.ArrayID, other.ArrayTask, other.NodeCount, other.Planned, other.Start = 9, 9, "", 1, []string{node}, endOf(coverName)
 	w.Snap.Jobs, w.Snap.Requeues[9] = append(w.Snap.Jobs, other), true
+}
+
+func TestJobThatSlurmDoesNotPlanIsAProblemAfterFiveMinutes(t *testing.T) {
+	for waited, want := range map[time.Duration]int{4 * time.Minute: 0, 5 * time.Minute: 1} {
+		w := newUnasked()
+		w.job().Needs, w.job().Planned = "alpha-a3-2", scenetest.Names("alpha-a3-[0-1]")
+		w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-waited)}
+		problems := plan.Compute(w.Scene()).Problems
+		assert.Len(t, problems, want, waited)
+	}
 }
 
 func TestCoverIsOffIfSlurmPreempts(t *testing.T) {

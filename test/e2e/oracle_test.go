@@ -21,11 +21,17 @@ import (
 	"slurmflex/test/lab"
 )
 
-// TestPendingJobsGetTheAnswerThatSlurmGives submits random jobs to two clusters. In one of them, Slurm
-// allocates nodes at once. The same jobs must run in the other one, where they wait PENDING, and no other
-// job may get a machine. There are always enough nodes for all jobs, but not for the largest number that a
-// job accepts: while a job has no reservation, Slurm plans nodes for it in each of its partitions.
-func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
+// seedOfTheDay returns the seed of drawn jobs: another each day, or E2E_SEED.
+func seedOfTheDay() uint64 {
+	if seed, err := strconv.ParseUint(os.Getenv("E2E_SEED"), 10, 64); err == nil {
+		return seed
+	}
+	return uint64(time.Now().Unix() / 86400)
+}
+
+// pendingAndOracle returns two clusters with the same nodes. In the second one, Slurm allocates nodes at once.
+func pendingAndOracle(t *testing.T) (pending, oracle *lab.Lab) {
+	t.Helper()
 	o := lab.Options{Daemon: true, Partitions: []string{
 		"aa: {partition_name: aa, enable_job_exclusive: true, partition_nodeset: [a]}",
 		"bc: {partition_name: bc, enable_job_exclusive: true, partition_nodeset: [b, c]}",
@@ -33,50 +39,70 @@ func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
 	for name, machine := range map[string]string{"a": "a2-highgpu-8g", "b": "a3-highgpu-8g", "c": "g2-standard-48", "d": "h4d-standard-192"} {
 		o.NodeSets = append(o.NodeSets, lab.NodeSet{Name: name, Machine: machine, Size: 16, FlexKeys: "use_job_duration: true"})
 	}
-	pending := cluster(t, o)
+	pending = cluster(t, o)
 	o.Configuring = true
 	oracle, err := start(t, o)
 	t.Cleanup(oracle.Remove)
 	require.NoError(t, err)
-	shut(t, oracle) // its jobs stay CONFIGURING
 	for _, l := range []*lab.Lab{pending, oracle} {
 		addRacks(t, l)
 	}
-	seed := uint64(time.Now().Unix() / 86400)
-	d := &drawing{Rand: rand.New(rand.NewPCG(seed, 0))}
+	return pending, oracle
+}
+
+// submitBoth submits the jobs to both clusters, and returns their options by their names. It counts those
+// that both refuse, and cancels those that only the oracle refuses: behind the cover, Slurm looks only at
+// reserved nodes' names when it refuses, not at their options.
+func submitBoth(t *testing.T, pending, oracle *lab.Lab, jobs []drawnJob, runs string) (options map[string]string, refused, impossible int) {
+	t.Helper()
+	options = map[string]string{}
+	earlier := map[*lab.Lab]string{}
+	for i, job := range jobs {
+		name := fmt.Sprintf("j%d", i)
+		options[name] = strings.Join(job.args, " ")
+		ids := map[*lab.Lab]string{}
+		for _, l := range []*lab.Lab{pending, oracle} {
+			args := slices.Clone(job.args)
+			for k := range args {
+				args[k] = strings.ReplaceAll(args[k], "EARLIER", earlier[l])
+			}
+			out, err := l.Slurm(t.Context(), "sbatch", slices.Concat([]string{"--parsable", "-o", "/dev/null", "-J", name}, args, []string{"--wrap", runs})...)
+			if err == nil {
+				ids[l] = strings.TrimSpace(out)
+			}
+		}
+		switch {
+		case ids[pending] == "" && ids[oracle] != "":
+			assert.Fail(t, "refused only behind the cover", options[name])
+		case ids[pending] == "":
+			refused++
+		case ids[oracle] == "":
+			impossible++
+			cancel(t, pending, ids[pending])
+		default:
+			earlier = ids
+		}
+	}
+	return options, refused, impossible
+}
+
+// TestPendingJobsGetTheAnswerThatSlurmGives submits random jobs to two clusters. The same jobs must run in
+// both, and no other job may get a machine. There are always enough nodes for all jobs, but not for the largest
+// number that a job accepts: while a job has no reservation, Slurm plans nodes for it in each of its partitions.
+func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
+	pending, oracle := pendingAndOracle(t)
+	shut(t, oracle) // its jobs stay CONFIGURING
+	seed := seedOfTheDay()
+	d := &drawing{rand.New(rand.NewPCG(seed, 0)), 14}
 	var drawn, refused, impossible, ran, differ int
 	for begun := time.Now(); drawn < 300 && time.Since(begun) < 10*time.Minute; {
 		jobs := d.batch(300 - drawn)
 		drawn += len(jobs)
-		options, earlier := map[string]string{}, map[*lab.Lab]string{}
-		for i, job := range jobs {
-			name := fmt.Sprintf("j%d", i)
-			options[name] = strings.Join(job.args, " ")
-			ids := map[*lab.Lab]string{}
-			for _, l := range []*lab.Lab{pending, oracle} {
-				args := slices.Clone(job.args)
-				for k := range args {
-					args[k] = strings.ReplaceAll(args[k], "EARLIER", earlier[l])
-				}
-				out, err := l.Slurm(t.Context(), "sbatch", slices.Concat([]string{"--parsable", "-o", "/dev/null", "-J", name}, args, []string{"--wrap", "sleep 1000"})...)
-				if err == nil {
-					ids[l] = strings.TrimSpace(out)
-				}
-			}
-			switch {
-			case ids[pending] == "" && ids[oracle] != "":
-				assert.Fail(t, "refused only behind the cover", options[name])
-			case ids[pending] == "":
-				refused++
-			case ids[oracle] == "":
-				impossible++ // Slurm looks only at reserved nodes' names when it refuses, not at their options
-			default:
-				earlier = ids
-			}
-		}
+		options, no, never := submitBoth(t, pending, oracle, jobs, "sleep 1000")
+		refused, impossible = refused+no, impossible+never
 		time.Sleep(2 * settling)
 		var got, want map[string]bool
-		if err := lab.Until(t.Context(), 2*time.Minute, "the same jobs", func() (bool, error) {
+		if err := lab.Until(t.Context(), 4*time.Minute, "the same jobs", func() (bool, error) {
 			got, want = jobsIn(t, pending, "R"), jobsIn(t, oracle, "CF")
 			return maps.Equal(got, want), nil
 		}); err != nil {
@@ -117,6 +143,34 @@ func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
 	assert.Greater(t, ran, 50)
 }
 
+// TestScarceNodesServeEveryJob submits three times as many random jobs as both clusters have nodes for. The
+// same jobs must be left in the end: those that are held, for example.
+func TestScarceNodesServeEveryJob(t *testing.T) {
+	pending, oracle := pendingAndOracle(t)
+	seed := seedOfTheDay()
+	d := &drawing{rand.New(rand.NewPCG(seed, 1)), 50}
+	jobs := d.batch(300)
+	d.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
+	options, _, _ := submitBoth(t, pending, oracle, jobs, "sleep 2")
+	moved, rest := time.Now(), jobsIn(t, pending, "all")
+	for time.Since(moved) < 4*time.Minute {
+		left, want := jobsIn(t, pending, "R,PD,CF,CG"), jobsIn(t, oracle, "R,PD,CF,CG")
+		if maps.Equal(left, want) && time.Since(moved) > time.Minute {
+			t.Logf("seed %d: %d jobs, %d of them and of their tasks do not run", seed, len(jobs), len(left))
+			return
+		}
+		if !maps.Equal(left, rest) {
+			moved, rest = time.Now(), left
+		}
+		time.Sleep(settling)
+	}
+	for name := range rest {
+		base, _, _ := strings.Cut(name, " ")
+		t.Logf("left: %s: %s", name, options[base])
+	}
+	t.Fatalf("seed %d: not the same jobs are left as in the oracle:\n%s", seed, ask(t, oracle, "squeue", "-r", "-o", "%j %K %T %r"))
+}
+
 // addRacks gives the halves of each nodeset a feature and a switch of their own, and each nodeset the
 // feature of its GPUs.
 func addRacks(t *testing.T, l *lab.Lab) {
@@ -150,7 +204,10 @@ func jobsIn(t *testing.T, l *lab.Lab, state string) map[string]bool {
 }
 
 // drawing draws jobs.
-type drawing struct{ *rand.Rand }
+type drawing struct {
+	*rand.Rand
+	room int // nodes of each nodeset for the jobs of a batch
+}
 
 // drawnJob is a job's options, with EARLIER for the ID of an earlier job.
 type drawnJob struct {
@@ -167,7 +224,7 @@ func (d *drawing) batch(most int) (jobs []drawnJob) {
 		job := d.job()
 		for _, set := range job.sets {
 			demand[set] += (job.most + len(job.sets) - 1) / len(job.sets)
-			if demand[set] > 14 {
+			if demand[set] > d.room {
 				most = 0
 			}
 		}

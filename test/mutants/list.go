@@ -365,11 +365,12 @@ var mutants = []mutant{
 	},
 	{
 		"a queue in flight is started again", "flex/apply/flights.go",
-		"if f.queues[name] != nil || ", "if ", passes,
+		"if f.queues[name] != nil || ", "if ",
+		[]string{"flex/apply"},
 	},
 	{
 		"a request that could not be made stops other groups", "flex/apply/flights.go",
-		"range f.begin(actions) {\n", "range f.begin(actions) {\n		if len(h.Memory.Begin(h.Now()).Refused) != 0 {\n			close(q.ended)\n			continue\n		}\n", passes,
+		"range f.begin(actions) {\n", "range f.begin(actions) {\n		if len(h.Memory.Begin(h.Now(), nil, nil).Refused) != 0 {\n			close(q.ended)\n			continue\n		}\n", passes,
 	},
 	{
 		"a request is made though its group could not be", "flex/plan/action/action.go",
@@ -557,6 +558,14 @@ var mutants = []mutant{
 	{
 		"a job that does not start keeps its machines", "flex/plan/demand/stage.go",
 		"case opened && d.Named() && s.IsOld(d.Start, lateAfter):", "case opened && d.Named() && s.IsOld(d.Start, 1000*lateAfter):", planner,
+	},
+	{
+		"an array on a switch waits until its last task is planned first", "flex/plan/demand/plans.go",
+		"without(p.names, without(p.names, h.free[p.set]))", "nil", planner,
+	},
+	{
+		"a job that names more nodes than it needs is planned nowhere", "flex/plan/demand/plans.go",
+		" && len(without(nodes, needs)) > 0", "", planner,
 	},
 	{
 		"a stuck job is not reported", "flex/plan/demand/wait.go",

@@ -279,7 +279,7 @@ func misfit(j *slurm.Job, nodes []string) string {
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)
 	switch {
-	case err == nil && len(without(needs, nodes)) > 0:
+	case err == nil && len(without(needs, nodes)) > 0 && len(without(nodes, needs)) > 0:
 		return fmt.Sprintf("its job asks for %s now", slurm.Fold(needs))
 	case bad == nil && len(without(nodes, excluded)) < len(nodes):
 		return fmt.Sprintf("its job excludes %s now", slurm.Fold(excluded))

@@ -81,7 +81,7 @@ func ownLimit(throttle int) string {
 func (h *handout) needsTaken(j *slurm.Job) string {
 	needs, _ := slurm.Expand(j.Needs)
 	taken := slices.DeleteFunc(needs, func(name string) bool { m := h.Node(name); return m == nil || h.isOpen(m) })
-	if len(taken) == 0 {
+	if len(taken) == 0 || len(needs)-len(taken) >= max(j.NodeCount, 1) {
 		return ""
 	}
 	return fmt.Sprintf("asks for %s, which other jobs have or which is out of service", slurm.Fold(taken))

@@ -151,6 +151,9 @@ func TestJobLeavesItsDoorWhileMachinesHaveJustBecomeIdle(t *testing.T) {
 	w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
 	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1]")
 	assert.Equal(t, "have job 7 leave reservation DOOR", w.inSlurm())
+	w.job().Limit.Duration = 24 * time.Hour
+	assert.Empty(t, w.inSlurm(), "Slurm would not start it there, because it may run beyond the horizon")
+	w.job().Limit.Duration = time.Hour
 	w.job().Reservation = ""
 	assert.Empty(t, w.inSlurm())
 	w.Node("alpha-a3-3").LastBusyTime = noon.Add(-3 * time.Minute)

@@ -568,6 +568,10 @@ var mutants = []mutant{
 		" && len(without(nodes, needs)) > 0", "", planner,
 	},
 	{
+		"a job leaves its door for machines on which Slurm does not start it", "flex/plan/demand/handout.go",
+		"After(Horizon(h.Scene)) {\n", "IsZero() {\n", planner,
+	},
+	{
 		"a stuck job is not reported", "flex/plan/demand/wait.go",
 		"now.Sub(w.Since) >= stuckAfter", "now.Sub(w.Since) >= 1000*stuckAfter", planner,
 	},

@@ -150,7 +150,12 @@ func (h *handout) offer(left []*scene.Node) {
 			if isClosed(h.Scene, j, set) || inSlurm.obstacle(j, set) != "" {
 				continue
 			}
-			fit := usable(h.Scene, slices.Concat(idle[set], membersOf(left, set)), j)
+			made := slices.Concat(idle[set], membersOf(left, set))
+			if j.Limit.Kind != slurm.LimitSet || h.Seen.Now.Add(j.Limit.Duration).After(Horizon(h.Scene)) {
+				// Slurm starts no job on a warm dynamic node that may run beyond the horizon.
+				made = slices.DeleteFunc(made, func(m *scene.Node) bool { return !m.Set.IsStatic(m.Index) })
+			}
+			fit := usable(h.Scene, made, j)
 			if len(doors) > 0 {
 				fit = slices.DeleteFunc(fit, h.isLongIdle)
 			}

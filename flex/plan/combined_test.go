@@ -72,6 +72,33 @@ func TestUnlimitedJobDoesNotFitIdleMachinesWithALease(t *testing.T) {
 	}
 }
 
+// The door of a component whose machines came first opens before Slurm powers these down.
+func TestComponentIsNotLateWhileMachinesOfAnotherBoot(t *testing.T) {
+	w := newSeveralPlaces("")
+	od := w.Snap.Jobs[0]
+	us, other := memo.DoorReservation("alpha", "7+0", noon.Add(-9*time.Minute)), memo.DoorReservation("alpha", "7+1", noon.Add(-9*time.Minute))
+	od.ID, od.ArrayID, od.HetID, od.HetOffset, od.Partition, od.Reservation = 8, 8, 7, 1, "od", other
+	w.Snap.Jobs[0].HetID, w.Snap.Jobs[0].Partition, w.Snap.Jobs[0].Reservation = 7, "us", us
+	w.Snap.Jobs = append(w.Snap.Jobs, od)
+	w.Snap.Requeues[8] = true
+	w.reserve(us, 14*time.Minute, "alpha-us-[0-1]")
+	w.reserve(other, -2*time.Minute, "alpha-od-[0-1]")
+	w.made("od", "IDLE+CLOUD+RESERVED")
+	assert.NotContains(t, w.reservations(), "delete")
+	w.made("us", "IDLE+CLOUD+RESERVED")
+	assert.Equal(t, "change reservation US from 2026-11-21T12:00:00Z", w.reservations(us, "US"))
+}
+
+// Slurm does not power down static nodes, however long they have been idle.
+func TestDoorOverAStaticNodeIsMovedAhead(t *testing.T) {
+	w := newWaitingPending()
+	w.Config.FlexSetOf("alpha-a3-0").Static = 1
+	w.Nodes("alpha-a3-0", "IDLE+CLOUD+RESERVED")
+	w.Node("alpha-a3-0").LastBusyTime = noon.Add(-time.Hour)
+	w.door().Start = noon.Add(10 * time.Minute)
+	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm())
+}
+
 // The door was made while the daemon's clock was ahead, or when the other partition still had
 // jobs wait pending.
 func TestDoorOpensIfAnotherComponentWaitsConfiguring(t *testing.T) {

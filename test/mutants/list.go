@@ -572,6 +572,14 @@ var mutants = []mutant{
 		"After(Horizon(h.Scene)) {\n", "IsZero() {\n", planner,
 	},
 	{
+		"a component is late while machines of another boot", "flex/plan/demand/stage.go",
+		"s.IsOld(lastStart(s, d), lateAfter)", "s.IsOld(d.Start, lateAfter)", planner,
+	},
+	{
+		"a door over a static node opens before its machines are up", "flex/plan/sweeps/doors.go",
+		" || m.Set.IsStatic(m.Index) || s.Seen.SuspendTime == 0", " || s.Seen.SuspendTime == 0", planner,
+	},
+	{
 		"a stuck job is not reported", "flex/plan/demand/wait.go",
 		"now.Sub(w.Since) >= stuckAfter", "now.Sub(w.Since) >= 1000*stuckAfter", planner,
 	},

@@ -3,6 +3,7 @@ package demand
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -88,7 +89,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorBroken, keptTooLong(s, d)
 	case up < len(d.Nodes), StartsLater(s, d.Job, 0), !areOthersUp(s, d):
 		return DoorBooting, ""
-	case opened && d.Named() && s.IsOld(d.Start, lateAfter):
+	case opened && d.Named() && s.IsOld(lastStart(s, d), lateAfter):
 		return DoorLate, fmt.Sprintf("its job has not started for %s with all its machines: %s", slurm.Clock(lateAfter), d.Job.Reason)
 	case opened && d.Named():
 		return DoorStarting, ""
@@ -139,6 +140,18 @@ func (h *handout) changedDoor(address string) *scene.Door {
 		}
 	}
 	return nil
+}
+
+// lastStart returns when the last of the doors of a heterogeneous job's components starts, and otherwise
+// the door's own start: Slurm starts all components together.
+func lastStart(s *scene.Scene, d *scene.Door) time.Time {
+	last := d.Start
+	for _, other := range s.Doors() {
+		if d.Job.HetID != 0 && other.Job != nil && other.Job.HetID == d.Job.HetID {
+			last = scene.Later(last, other.Start)
+		}
+	}
+	return last
 }
 
 // areOthersUp reports whether the other components of a heterogeneous job that wait in covered

@@ -157,14 +157,14 @@ func NodesInUse(s *scene.Scene) (names []string) {
 
 // pushed returns the new start of a door that still lacks machines: doorAhead from now, but before
 // Slurm powers down the first machine that has registered, because SuspendTime also counts behind a
-// door. Machines that a job keeps after a loss wait for the replacement until salvage_timeout.
+// door, though not for static nodes. Machines that a job keeps after a loss wait for the replacement until salvage_timeout.
 func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	start := s.Seen.Now.Add(demand.DoorAhead).Truncate(time.Second)
 	if demand.MayHaveSurvivors(s, d) {
 		return start
 	}
 	for _, m := range s.NodesNamed(d.Nodes) {
-		if m.Power != scene.On || s.Seen.SuspendTime == 0 || m.LastBusyTime.IsZero() {
+		if m.Power != scene.On || m.Set.IsStatic(m.Index) || s.Seen.SuspendTime == 0 || m.LastBusyTime.IsZero() {
 			continue
 		}
 		if last := m.LastBusyTime.Add(s.Seen.SuspendTime - time.Minute); last.Before(start) {

@@ -45,7 +45,7 @@ type Keeper struct {
 
 	mu    sync.Mutex // guards the fields below
 	cfg   *config.Config
-	near  []*scene.Door   // doors of jobs that have all their machines
+	near  []sweeps.NearDoor
 	known map[string]bool // rows and plans of jobs that the last pass saw waiting for machines
 	inUse []string        // nodes with running jobs whose machines outlast their jobs
 	ours  bool            // this host makes the passes
@@ -110,7 +110,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// open opens each door once all its nodes have registered.
+// open opens each door once all nodes that it awaits have registered.
 func (k *Keeper) open(ctx context.Context) {
 	k.mu.Lock()
 	near := k.near
@@ -120,9 +120,10 @@ func (k *Keeper) open(ctx context.Context) {
 	}
 	var names []string
 	for _, d := range near {
-		names = append(names, d.Nodes...)
+		names = append(names, d.Awaits...)
 	}
-	nodes, err := k.slurm.NodesNamed(ctx, names)
+	slices.Sort(names)
+	nodes, err := k.slurm.NodesNamed(ctx, slices.Compact(names))
 	if err != nil {
 		k.log.Debug("nodes of waiting jobs not read", zap.Error(err))
 		return
@@ -132,7 +133,7 @@ func (k *Keeper) open(ctx context.Context) {
 		up[n.Name] = n.State.IsUp()
 	}
 	for _, d := range near {
-		if slices.ContainsFunc(d.Nodes, func(name string) bool { return !up[name] }) {
+		if slices.ContainsFunc(d.Awaits, func(name string) bool { return !up[name] }) {
 			continue
 		}
 		err := k.slurm.SetReservation(ctx, d.Name, slurm.ReservationChange{Start: k.now()})
@@ -141,7 +142,7 @@ func (k *Keeper) open(ctx context.Context) {
 			continue // the next pass opens the door
 		}
 		k.log.Info("reservation of a job opened", zap.String("job", d.Address), zap.String("nodes", slurm.Fold(d.Nodes)))
-		k.forget(d)
+		k.forget(d.Door)
 		k.wake()
 	}
 }
@@ -150,7 +151,7 @@ func (k *Keeper) open(ctx context.Context) {
 func (k *Keeper) forget(d *scene.Door) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.near = slices.DeleteFunc(slices.Clone(k.near), func(other *scene.Door) bool { return other == d })
+	k.near = slices.DeleteFunc(slices.Clone(k.near), func(other sweeps.NearDoor) bool { return other.Door == d })
 }
 
 // watch requests a pass if Slurm has planned a job on other nodes than the last pass saw, or if jobs

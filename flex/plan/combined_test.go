@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/sweeps"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -82,8 +83,10 @@ func TestComponentIsNotLateWhileMachinesOfAnotherBoot(t *testing.T) {
 	w.Snap.Jobs = append(w.Snap.Jobs, od)
 	w.Snap.Requeues[8] = true
 	w.reserve(us, 14*time.Minute, "alpha-us-[0-1]")
-	w.reserve(other, -2*time.Minute, "alpha-od-[0-1]")
+	w.reserve(other, 14*time.Minute, "alpha-od-[0-1]")
 	w.made("od", "IDLE+CLOUD+RESERVED")
+	assert.Empty(t, sweeps.NearDoors(w.Scene()), "Slurm deletes an open door that no job uses after five minutes")
+	w.Snap.Reservations[2].Start = noon.Add(-2 * time.Minute)
 	assert.NotContains(t, w.reservations(), "delete")
 	w.made("us", "IDLE+CLOUD+RESERVED")
 	assert.Equal(t, "change reservation US from 2026-11-21T12:00:00Z", w.reservations(us, "US"))

@@ -95,6 +95,24 @@ func TestJobThatAlsoNeedsStaticOrReservedNodesStarts(t *testing.T) {
 	awaitCompleted(t, l, parts)
 }
 
+// Its door opens when the machines of the other component are up.
+func TestComponentOnAStaticNodeWaitsForTheOthers(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, SuspendTime: 90, NodeSets: []lab.NodeSet{{
+		Name: "mixed", Machine: "g2-standard-4", Size: 2, Static: 1, FlexKeys: "max_run_duration: 3600",
+	}}})
+	awaitShown(t, time.Minute, "the static node to be up", func() (string, bool) {
+		shown := run(t, l, "scontrol", "-o", "show", "node", "alpha-mixed-0")
+		return shown, strings.Contains(shown, "State=IDLE+CLOUD ")
+	})
+	shut(t, l)
+	job := submit(t, l, "-p", "mixed", "-N1", "-w", "alpha-mixed-0", "--time=10", ":", "-p", "train", "-N1", "--time=10")
+	awaitWhy(t, l, job+"+1", "QUEUED at Google")
+	time.Sleep(time.Minute)
+	capacity(t, l, "", 8)
+	awaitCompleted(t, l, job)
+	assert.NotContains(t, readFile(l.Log("daemon.log")), "has not started for")
+}
+
 // Two jobs need the only license. Slurm does not show this while both wait.
 func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
 	l := withDaemon(t)

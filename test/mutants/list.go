@@ -557,7 +557,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that does not start keeps its machines", "flex/plan/demand/stage.go",
-		"case opened && d.Named() && s.IsOld(d.Start, lateAfter):", "case opened && d.Named() && s.IsOld(d.Start, 1000*lateAfter):", planner,
+		"case opened && d.Named() && s.IsOld(lastStart(s, d), lateAfter):", "case opened && d.Named() && s.IsOld(d.Start, 1000*lateAfter):", planner,
 	},
 	{
 		"an array on a switch waits until its last task is planned first", "flex/plan/demand/plans.go",

@@ -142,33 +142,33 @@ func (h *handout) changedDoor(address string) *scene.Door {
 	return nil
 }
 
-// lastStart returns when the last of the doors of a heterogeneous job's components starts, and otherwise
-// the door's own start: Slurm starts all components together.
-func lastStart(s *scene.Scene, d *scene.Door) time.Time {
-	last := d.Start
+// Together returns the doors of all components of the door's heterogeneous job, which Slurm starts
+// together; of another job, the door alone.
+func Together(s *scene.Scene, d *scene.Door) []*scene.Door {
+	if d.Job == nil || d.Job.HetID == 0 {
+		return []*scene.Door{d}
+	}
+	var all []*scene.Door
 	for _, other := range s.Doors() {
-		if d.Job.HetID != 0 && other.Job != nil && other.Job.HetID == d.Job.HetID {
-			last = scene.Later(last, other.Start)
+		if other.Job != nil && other.Job.HetID == d.Job.HetID {
+			all = append(all, other)
 		}
+	}
+	return all
+}
+
+// lastStart returns when the last of the doors starts that the job needs.
+func lastStart(s *scene.Scene, d *scene.Door) (last time.Time) {
+	for _, other := range Together(s, d) {
+		last = scene.Later(last, other.Start)
 	}
 	return last
 }
 
 // areOthersUp reports whether the other components of a heterogeneous job that wait in covered
-// nodesets have doors with registered machines only: Slurm starts all components together.
+// nodesets have doors with registered machines only.
 func areOthersUp(s *scene.Scene, d *scene.Door) bool {
-	if d.Job.HetID == 0 {
-		return true
-	}
-	for _, other := range s.Doors() {
-		if other.Job == nil || other.Job.HetID != d.Job.HetID {
-			continue
-		}
-		for _, m := range s.NodesNamed(other.Nodes) {
-			if !m.State.IsUp() {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(Together(s, d), func(other *scene.Door) bool {
+		return slices.ContainsFunc(s.NodesNamed(other.Nodes), func(m *scene.Node) bool { return !m.State.IsUp() })
+	})
 }

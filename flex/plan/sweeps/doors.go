@@ -132,12 +132,24 @@ func progressOf(s *scene.Scene, d *scene.Door) int {
 	return 0
 }
 
-// NearDoors returns the unopened doors that their jobs use or will use and that have all their
-// machines. Their nodes may register at any time.
-func NearDoors(s *scene.Scene) (near []*scene.Door) {
+// NearDoor is an unopened door that its job uses or will use, and that has all its machines.
+type NearDoor struct {
+	*scene.Door
+	Awaits []string // its nodes, and those of the other components of its job; each may register at any time
+}
+
+// NearDoors returns the doors that may open at any time.
+func NearDoors(s *scene.Scene) (near []NearDoor) {
 	for _, d := range s.Doors() {
-		if stage, _ := demand.StageOf(s, d); stage == demand.DoorBooting && isBest(s, d) && !d.Opened(s.Seen.Now) && !demand.StartsLater(s, d.Job, 0) && len(s.WithoutMachine(d.Nodes)) == 0 {
-			near = append(near, d)
+		if stage, _ := demand.StageOf(s, d); stage != demand.DoorBooting || !isBest(s, d) || d.Opened(s.Seen.Now) || demand.StartsLater(s, d.Job, 0) {
+			continue
+		}
+		var nodes []string
+		for _, other := range demand.Together(s, d) {
+			nodes = append(nodes, other.Nodes...)
+		}
+		if len(s.WithoutMachine(nodes)) == 0 {
+			near = append(near, NearDoor{d, nodes})
 		}
 	}
 	return near

@@ -96,8 +96,8 @@ type Job struct {
 	NodeCount int // allocated nodes; for a pending job, the minimum it needs; 0 if unknown
 
 	// Planned are the nodes on which Slurm's backfill has planned to start a pending job at Start;
-	// empty if it has no plan. Of an array's row, they are the nodes of the task planned last. Start is that of
-	// the same task before 23.02, and of the task planned first from then on.
+	// empty if there is no plan. An array's row shows the nodes of the task planned last, with the start
+	// of the same task before 23.02, and with that of the task planned first from then on.
 	Planned []string
 
 	// Features is the --constraint of the job; "" for none. Gres is what the job requests of each

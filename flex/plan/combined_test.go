@@ -73,7 +73,7 @@ func TestUnlimitedJobDoesNotFitIdleMachinesWithALease(t *testing.T) {
 	}
 }
 
-// The door of a component whose machines came first opens before Slurm powers these down.
+// A door opens early if Slurm would otherwise power down machines that wait for those of another component.
 func TestComponentIsNotLateWhileMachinesOfAnotherBoot(t *testing.T) {
 	w := newSeveralPlaces("")
 	od := w.Snap.Jobs[0]

@@ -293,8 +293,8 @@ func (c *check) outstay(key string, well bool) {
 }
 
 // resumeFailed fails if nodes reach ResumeTimeout while they wait for capacity, because
-// slurmflex restarts Slurm's timer after a third of it. Nodes that refuse changes are excused. So is a
-// node that refused its Comment while it was known to lack a machine, if nothing was readable since.
+// slurmflex restarts Slurm's timer after a third of it. Nodes that refuse changes are excused. A node is
+// excused, too, if it refused its Comment while it was known to lack a machine, and nothing could be read since.
 func (c *check) resumeFailed(nodes []string) {
 	for _, name := range nodes {
 		freed, refused := c.w.freed.Load(name)

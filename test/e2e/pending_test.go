@@ -107,7 +107,7 @@ func TestComponentOnAStaticNodeWaitsForTheOthers(t *testing.T) {
 	shut(t, l)
 	job := submit(t, l, "-p", "mixed", "-N1", "-w", "alpha-mixed-0", "--time=10", ":", "-p", "train", "-N1", "--time=10")
 	awaitWhy(t, l, job+"+1", "QUEUED at Google")
-	time.Sleep(time.Minute)
+	time.Sleep(time.Minute) // longer than a job with all its machines may take to start
 	capacity(t, l, "", 8)
 	awaitCompleted(t, l, job)
 	assert.NotContains(t, readFile(l.Log("daemon.log")), "has not started for")

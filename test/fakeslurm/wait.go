@@ -167,7 +167,7 @@ func (p *pass) plan(j *job, lists [][]chance) {
 	}
 }
 
-// soonestOf returns the nodes of the list that is complete first, and when it is.
+// soonestOf returns the nodes of the list that is complete first, and the time of that.
 func soonestOf(j *job, lists [][]chance, now time.Time) (chances []chance, start time.Time) {
 	for _, list := range lists {
 		first, at := soonest(j, list), now

@@ -68,7 +68,7 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 	case misfit(j, j.Planned) != "":
 		return plan{}, "" // Slurm shows the old plan of a changed job until its next cycle
 	case h.isLater(j) && j.IsTasks():
-		// The row shows the plan of the last task, behind the others: where it fits, they do.
+		// The row shows the plan of the last task, behind the others. Its nodes fit the first one, too.
 		first := h.fitting(p.set, j, without(p.names, without(p.names, h.free[p.set])))
 		p.names = first[:min(len(first), len(j.Planned))]
 	}

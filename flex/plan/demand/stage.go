@@ -157,7 +157,7 @@ func Together(s *scene.Scene, d *scene.Door) []*scene.Door {
 	return all
 }
 
-// lastStart returns when the last of the doors starts that the job needs.
+// lastStart returns the latest start among the doors that the job needs together.
 func lastStart(s *scene.Scene, d *scene.Door) (last time.Time) {
 	for _, other := range Together(s, d) {
 		last = scene.Later(last, other.Start)

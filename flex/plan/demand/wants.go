@@ -173,8 +173,8 @@ func isWarm(m *scene.Node) bool {
 }
 
 // usable returns the idle nodes that the job does not exclude and that last as long as the job may
-// run. Nodes that the job requires sort first. It returns none if too few of these are
-// among them.
+// run. Nodes that the job requires sort first. It returns none if too few of these
+// are among them.
 func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
 	needs, err := slurm.Expand(j.Needs)
 	excluded, bad := slurm.Expand(j.Excludes)

@@ -12,7 +12,7 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// Ruling is what a rule says of a claim.
+// Ruling is the decision of one rule on a claim.
 type Ruling struct {
 	Do       deed
 	Why      string              // the obstacle to a request, or the reason why the wait ends

@@ -169,7 +169,8 @@ func NodesInUse(s *scene.Scene) (names []string) {
 
 // pushed returns the new start of a door that still lacks machines: doorAhead from now, but before
 // Slurm powers down the first machine that has registered, because SuspendTime also counts behind a
-// door, though not for static nodes. Machines that a job keeps after a loss wait for the replacement until salvage_timeout.
+// door, though not for static nodes. Machines that a job keeps after a loss wait for the replacement
+// until salvage_timeout.
 func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	start := s.Seen.Now.Add(demand.DoorAhead).Truncate(time.Second)
 	if demand.MayHaveSurvivors(s, d) {

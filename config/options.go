@@ -24,7 +24,6 @@ type Options struct {
 	MaxActivePerUser  int           `key:"max_active_requests_per_user" unit:"requests" range:"0 to 100000" doc:"Most live requests for one user's jobs in a region; 0: no limit."`
 	YieldAfter        time.Duration `key:"yield_after" range:"0s to 8760h" default:"1h" doc:"When max_active_requests is reached, a request of this age may be cancelled for a job of higher priority; 0: never. Requests beyond a job's first partition always may."`
 	Waiting           Waiting       `key:"waiting" words:"pending configuring" doc:"Whether waiting jobs are PENDING, or CONFIGURING on powered-down nodes."`
-	PendingGrace      time.Duration `key:"pending_grace" range:"2m to 1h" default:"6m" doc:"Time from a stopped daemon's last pass until Slurm itself allocates powered-down nodes; whole minutes."`
 	OnDemandAfter     time.Duration `key:"on_demand_after" range:"0s to 8760h" default:"30m" doc:"Time from when nodes were first reserved for a pending job, or from when it first lacked free nodes, until on_demand machines are also requested for it."`
 	MaxDeletions      int           `key:"max_deletions_per_pass" was:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10" doc:"Machines that one pass may delete without a power-down from Slurm."`
 	APICalls          int           `key:"api_calls_per_second" unit:"calls/s" range:"1 to 1000" default:"20" reload:"restart" doc:"Most calls to Compute per second, after a burst of ten seconds' worth."`

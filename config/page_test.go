@@ -210,7 +210,6 @@ var examples = map[string]map[string]string{
 		"max_active_requests":          `50`,
 		"max_active_requests_per_user": `20`,
 		"max_deletions_per_pass":       `50`,
-		"pending_grace":                `10m`,
 		"run_dir":                      `/run/slurmflex-alpha`,
 		"state_dir":                    `/var/lib/slurmflex-alpha`,
 		"waiting":                      `configuring`,

@@ -70,9 +70,13 @@ func CoverReservation(cluster string, over Cover, made time.Time) string {
 // by its daemon. It is added to the interval between passes.
 const CoverAbandoned = 3 * time.Minute
 
+// CoverGrace is the time from a daemon's last pass until Slurm deletes its covers, and allocates
+// nodes without a machine itself.
+const CoverGrace = 6 * time.Minute
+
 // CoverRaised returns the earliest time at which a daemon can last have extended a cover that Slurm
-// deletes at end. The daemon sets the end to pending_grace after its pass.
-func CoverRaised(end time.Time, grace time.Duration) time.Time { return end.Add(-grace - time.Minute) }
+// deletes at end.
+func CoverRaised(end time.Time) time.Time { return end.Add(-CoverGrace - time.Minute) }
 
 // DoorReservation returns the name of a reservation, made at that time, for the job with that
 // address. A dot stands for the plus in the address of a component of a heterogeneous job.

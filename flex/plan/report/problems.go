@@ -34,7 +34,7 @@ func abandonedCovers(s *scene.Scene) (ps []scene.Problem) {
 			continue
 		}
 		ps = append(ps, scene.NewProblem("cover-without-daemon", h.Name, "reservation %s keeps jobs from powered-down nodes, and no daemon has kept it up since %s: start the daemon; without it Slurm deletes the reservation, and jobs wait CONFIGURING again",
-			h.Name, scene.RaisedAt(s, h).UTC().Format("15:04:05")))
+			h.Name, scene.RaisedAt(h).UTC().Format("15:04:05")))
 	}
 	return ps
 }

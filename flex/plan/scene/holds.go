@@ -53,11 +53,11 @@ func (s *Scene) Covers(over memo.Cover) (all []Hold) {
 }
 
 // RaisedAt returns the earliest time at which a daemon can last have raised the cover's purge_comp.
-func RaisedAt(s *Scene, h Hold) time.Time {
-	return memo.CoverRaised(h.Start.Add(h.Purge()), s.Config.Options.PendingGrace)
+func RaisedAt(h Hold) time.Time {
+	return memo.CoverRaised(h.Start.Add(h.Purge()))
 }
 
 // IsAbandoned reports whether no daemon maintains the cover any longer.
 func IsAbandoned(s *Scene, h Hold) bool {
-	return s.IsOld(RaisedAt(s, h), memo.CoverAbandoned+s.Config.Options.Interval)
+	return s.IsOld(RaisedAt(h), memo.CoverAbandoned+s.Config.Options.Interval)
 }

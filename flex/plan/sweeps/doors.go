@@ -221,7 +221,7 @@ const (
 	// Age at which a cover is replaced: after a restart, slurmctld counts purge_comp from its own
 	// start.
 	coverAge   = time.Hour
-	coverRaise = time.Minute // how much of pending_grace may pass before a pass raises purge_comp
+	coverRaise = time.Minute // how much of CoverGrace may pass before a pass raises purge_comp
 
 	coverForgotten = time.Hour // how long after the last raise a cover is deleted
 
@@ -232,7 +232,7 @@ const (
 var covers = []memo.Cover{memo.BusyCover, memo.ColdCover, memo.WarmCover}
 
 // keepCovers maintains the reservations that let jobs wait pending, each over some nodes of covered
-// nodesets. Slurm deletes them pending_grace after the last pass that raised purge_comp. A
+// nodesets. Slurm deletes them CoverGrace after the last pass that raised purge_comp. A
 // replacement is made before the old reservation is deleted, so that the nodes are always closed.
 //
 //   - cold: nodes without a machine are closed until the horizon, for which backfill plans the jobs
@@ -244,7 +244,7 @@ var covers = []memo.Cover{memo.BusyCover, memo.ColdCover, memo.WarmCover}
 func keepCovers(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	if !w.Seen.Promises {
 		for _, h := range slices.Concat(w.Covers(memo.ColdCover), w.Covers(memo.BusyCover)) {
-			if w.IsOld(scene.RaisedAt(w.Scene, h), coverForgotten) {
+			if w.IsOld(scene.RaisedAt(h), coverForgotten) {
 				s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "no daemon has kept this reservation up for an hour"})
 			}
 		}
@@ -262,7 +262,7 @@ func keepCovers(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 
 // keepCover maintains one of the covers.
 func (s *Step) keepCover(w *demand.Wanted, over memo.Cover, nodes []string) {
-	now, grace, horizon := w.Seen.Now, w.Config.Options.PendingGrace, demand.Horizon(w.Scene)
+	now, horizon := w.Seen.Now, demand.Horizon(w.Scene)
 	all := w.Covers(over)
 	keep := len(all) - 1
 	const why = "jobs wait pending for nodes"
@@ -272,7 +272,7 @@ func (s *Step) keepCover(w *demand.Wanted, over memo.Cover, nodes []string) {
 	case keep < 0, over == memo.WarmCover && !all[keep].Start.After(now), over == memo.ColdCover && !all[keep].End.After(now),
 		over != memo.WarmCover && (w.IsOld(all[keep].At, coverAge) || !all[keep].At.After(w.Seen.SlurmctldSince)):
 		a := action.CreateReservation{
-			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.Config.Cluster, over, now)}, Nodes: nodes, Purge: grace, Why: why,
+			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.Config.Cluster, over, now)}, Nodes: nodes, Purge: memo.CoverGrace, Why: why,
 		}
 		switch over {
 		case memo.ColdCover:
@@ -287,8 +287,8 @@ func (s *Step) keepCover(w *demand.Wanted, over memo.Cover, nodes []string) {
 		if !demand.SameSet(nodes, live.Nodes) {
 			change.Nodes = nodes
 		}
-		if ends := live.Start.Add(live.Purge()); over != memo.WarmCover && ends.Sub(now) < grace-coverRaise {
-			change.Purge = (now.Sub(live.Start) + grace + time.Minute).Truncate(time.Minute)
+		if ends := live.Start.Add(live.Purge()); over != memo.WarmCover && ends.Sub(now) < memo.CoverGrace-coverRaise {
+			change.Purge = (now.Sub(live.Start) + memo.CoverGrace + time.Minute).Truncate(time.Minute)
 		}
 		switch {
 		case over == memo.ColdCover && horizon.Sub(live.End).Abs() >= horizonStep:

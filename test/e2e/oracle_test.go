@@ -29,15 +29,16 @@ func seedOfTheDay() uint64 {
 	return uint64(time.Now().Unix() / 86400)
 }
 
-// pendingAndOracle returns two clusters with the same nodes. In the second one, Slurm allocates nodes at once.
-func pendingAndOracle(t *testing.T) (pending, oracle *lab.Lab) {
+// pendingAndOracle returns two clusters with the same nodes, and with those keys for nodesets. In the second
+// one, Slurm allocates nodes at once.
+func pendingAndOracle(t *testing.T, keys map[string]string) (pending, oracle *lab.Lab) {
 	t.Helper()
 	o := lab.Options{Daemon: true, Partitions: []string{
 		"aa: {partition_name: aa, enable_job_exclusive: true, partition_nodeset: [a]}",
 		"bc: {partition_name: bc, enable_job_exclusive: true, partition_nodeset: [b, c]}",
 	}}
 	for name, machine := range map[string]string{"a": "a2-highgpu-8g", "b": "a3-highgpu-8g", "c": "g2-standard-48", "d": "h4d-standard-192"} {
-		o.NodeSets = append(o.NodeSets, lab.NodeSet{Name: name, Machine: machine, Size: 16, FlexKeys: "use_job_duration: true"})
+		o.NodeSets = append(o.NodeSets, lab.NodeSet{Name: name, Machine: machine, Size: 16, FlexKeys: "use_job_duration: true" + keys[name]})
 	}
 	pending = cluster(t, o)
 	o.Configuring = true
@@ -50,10 +51,10 @@ func pendingAndOracle(t *testing.T) (pending, oracle *lab.Lab) {
 	return pending, oracle
 }
 
-// submitBoth submits the jobs to both clusters, and returns their options by their names. It counts those
+// submitBoth submits the jobs to both clusters, changes some, and returns their options by their names. It counts those
 // that both refuse, and cancels those that only the oracle refuses: behind the cover, Slurm looks only at
 // reserved nodes' names when it refuses, not at their options.
-func submitBoth(t *testing.T, pending, oracle *lab.Lab, jobs []drawnJob, runs string) (options map[string]string, refused, impossible int) {
+func submitBoth(t *testing.T, pending, oracle *lab.Lab, jobs []drawnJob, runs string, change func(drawnJob) string) (options map[string]string, refused, impossible int) {
 	t.Helper()
 	options = map[string]string{}
 	earlier := map[*lab.Lab]string{}
@@ -81,6 +82,12 @@ func submitBoth(t *testing.T, pending, oracle *lab.Lab, jobs []drawnJob, runs st
 			cancel(t, pending, ids[pending])
 		default:
 			earlier = ids
+			if to := change(job); to != "" {
+				options[name] += ", changed: " + to
+				for l, id := range ids {
+					_, _ = l.Slurm(t.Context(), "scontrol", "update", "jobid="+id, to) // Slurm refuses some changes of jobs that have nodes
+				}
+			}
 		}
 	}
 	return options, refused, impossible
@@ -90,7 +97,7 @@ func submitBoth(t *testing.T, pending, oracle *lab.Lab, jobs []drawnJob, runs st
 // both, and no other job may get a machine. There are always enough nodes for all jobs, but not for the largest
 // number that a job accepts: while a job has no reservation, Slurm plans nodes for it in each of its partitions.
 func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
-	pending, oracle := pendingAndOracle(t)
+	pending, oracle := pendingAndOracle(t, nil)
 	shut(t, oracle) // its jobs stay CONFIGURING
 	seed := seedOfTheDay()
 	d := &drawing{rand.New(rand.NewPCG(seed, 0)), 14}
@@ -98,7 +105,7 @@ func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
 	for begun := time.Now(); drawn < 300 && time.Since(begun) < 10*time.Minute; {
 		jobs := d.batch(300 - drawn)
 		drawn += len(jobs)
-		options, no, never := submitBoth(t, pending, oracle, jobs, "sleep 1000")
+		options, no, never := submitBoth(t, pending, oracle, jobs, "sleep 1000", func(drawnJob) string { return "" })
 		refused, impossible = refused+no, impossible+never
 		time.Sleep(2 * settling)
 		var got, want map[string]bool
@@ -146,12 +153,12 @@ func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
 // TestScarceNodesServeEveryJob submits three times as many random jobs as both clusters have nodes for. The
 // same jobs must be left in the end: those that are held, for example.
 func TestScarceNodesServeEveryJob(t *testing.T) {
-	pending, oracle := pendingAndOracle(t)
+	pending, oracle := pendingAndOracle(t, map[string]string{"b": ", keep_idle: 600", "c": ", keep_idle: 600"})
 	seed := seedOfTheDay()
 	d := &drawing{rand.New(rand.NewPCG(seed, 1)), 50}
 	jobs := d.batch(300)
 	d.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
-	options, _, _ := submitBoth(t, pending, oracle, jobs, "sleep 2")
+	options, _, _ := submitBoth(t, pending, oracle, jobs, "sleep 2", d.change)
 	moved, rest := time.Now(), jobsIn(t, pending, "all")
 	for time.Since(moved) < 4*time.Minute {
 		left, want := jobsIn(t, pending, "R,PD,CF,CG"), jobsIn(t, oracle, "R,PD,CF,CG")
@@ -293,6 +300,22 @@ func (d *drawing) job() drawnJob {
 		j.args, j.picky = append(j.args, "-w"+d.of("alpha-a-[3-4]", "alpha-a-7", "alpha-b-2", "alpha-c-[1,5]", "alpha-d-9", "alpha-b-15")), 3
 	}
 	return j
+}
+
+// change returns a change of a job with which it can still run where it could; most often none.
+func (d *drawing) change(job drawnJob) string {
+	options := strings.Join(job.args, " ")
+	changes := []string{
+		"TimeLimit=15", "TimeLimit=700", "ExcNodeList=alpha-a-14,alpha-c-14,alpha-d-14", "Nice=50", "StartTime=now+20", "Partition=a,bc,d",
+		"Features=", "Comment=slurmflex:wait=3h", "ArrayTaskThrottle=1",
+	}
+	if !strings.Contains(options, " -w") && strings.Contains(options, " -N") {
+		changes = append(changes, "NumNodes=1", "NumNodes=2")
+	}
+	if d.IntN(3) > 0 {
+		return ""
+	}
+	return d.of(changes...)
 }
 
 func (d *drawing) of(choices ...string) string { return choices[d.IntN(len(choices))] }

@@ -1,13 +1,10 @@
 package plan_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -82,46 +79,4 @@ func TestJobThatMayNotUseItsDoorLosesItAndBuysNothing(t *testing.T) {
 		"submit the job as a user whom the controller knows, or ask an admin", p.Held[0].Obstacle)
 	w.job().Reservation = w.door().Name
 	assert.Empty(t, w.inSlurm(), "it uses the door after all")
-}
-
-// A door ends, or its job uses no door yet, for whatever reason.
-func TestPlanBuysNothingForADoorThatItEndsOrThatNoJobUses(t *testing.T) {
-	bought := 0
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		w.Reservations = nil
-		w.waitPending(w.awaitMachines())
-		for _, j := range inOrder(w.jobs) {
-			if j.Reservation == "" {
-				continue
-			}
-			if rapid.Bool().Draw(t, "unused") {
-				j.Reservation = ""
-			}
-			j.Reason = rapid.SampledFrom([]string{"Reservation", "Reservation", "None", "BeginTime", "Dependency", "Resources"}).Draw(t, "reason")
-			j.Start = noon.Add(time.Duration(rapid.IntRange(0, 10).Draw(t, "begin")) * time.Minute)
-			j.NodeCount += rapid.IntRange(0, 3).Draw(t, "more") / 3
-			w.jobs[j.ID] = j
-		}
-		p := plan.Compute(scene.Of(w.cfg, w.snapshot()))
-		ends := map[string]bool{}
-		for _, a := range p.Actions {
-			if a, deletes := a.(action.DeleteReservation); deletes {
-				ends[a.Name] = true
-			}
-		}
-		for _, r := range w.Reservations {
-			used := slices.ContainsFunc(inOrder(w.jobs), func(j slurm.Job) bool { return j.Reservation == r.Name })
-			for _, name := range requested(p) {
-				switch {
-				case !slices.Contains(r.Nodes, name):
-				case ends[r.Name] || !used:
-					t.Fatalf("%s is requested behind %s (used: %t)\n%s", name, r.Name, used, strings.Join(p.Expect, "\n"))
-				default:
-					bought++
-				}
-			}
-		}
-	})
-	assert.NotZero(t, bought)
 }

@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -91,7 +90,6 @@ type world struct {
 	jobs      map[uint32]slurm.Job
 	groups    map[string]mig.Group    // by region/name
 	instances map[string]mig.Instance // by zone/name
-	recalled  []string                // unread regions with a complete earlier state
 	unread    map[uint32]bool         // jobs with an unreadable record
 	scene.Snapshot
 }
@@ -115,37 +113,8 @@ func (w *world) snapshot() scene.Snapshot {
 			s.Requeues[j.ID] = true
 		}
 	}
-	w.recall(&s)
 	s.BackfillWindow = 24 * time.Hour
 	return s
-}
-
-// recall adds the last known state of unseen regions, and when machines there end.
-func (w *world) recall(s *scene.Snapshot) {
-	s.Ends = map[string]time.Time{}
-	for _, region := range w.recalled {
-		if s.Unseen[region] == nil {
-			continue
-		}
-		known := scene.LastKnown{At: noon.Add(-5 * time.Minute)}
-		for _, g := range inOrder(w.groups) {
-			if g.Region == region {
-				known.Groups = append(known.Groups, g)
-			}
-		}
-		for _, in := range inOrder(w.instances) {
-			if in.Region == region {
-				known.Instances = append(known.Instances, in)
-			}
-			if in.Region == region && !in.Until().IsZero() && w.nodes[in.Name].State.Power() == slurm.On {
-				s.Ends[in.Name] = in.Until()
-			}
-		}
-		if s.LastKnown == nil {
-			s.LastKnown = map[string]scene.LastKnown{}
-		}
-		s.LastKnown[region] = known
-	}
 }
 
 func inOrder[K interface{ ~string | ~uint32 }, V any](m map[K]V) []V {
@@ -196,8 +165,6 @@ func drawWorld(t *rapid.T) *world {
 	}
 	if rarely(t, "heterogeneous") {
 		w.joinJobs()
-	} else if upTo(t, "shared", 2) > 0 {
-		w.joinSharers(t)
 	}
 	for range upTo(t, "odd groups", 3) {
 		w.drawGroup(t)
@@ -206,66 +173,7 @@ func drawWorld(t *rapid.T) *world {
 		w.drawInstance(t, pick(t, "odd instance", append(w.nodeNames(), strangers...)...), w.drawMaker(t))
 	}
 	w.drawMemory(t)
-	if rarely(t, "limited") {
-		w.drawLimits(t)
-	}
-	if rarely(t, "blocked by an admin") {
-		w.drawBlock(t)
-	}
-	if pick(t, "leases reserved before", false, true) {
-		w.reserveEnds(pick(t, "each for", 10*time.Minute, 365*24*time.Hour))
-	}
 	return w
-}
-
-// drawLimits adds limits on GPU hours and money, and what was used of them. A machine has 8 GPUs, and
-// costs 40 an hour.
-func (w *world) drawLimits(t *rapid.T) {
-	w.Spent, w.Accounts = scene.Spent{Hours: map[string]scene.Amount{}}, map[uint32]string{}
-	for _, set := range w.flexSets() {
-		w.Spent.Hours[set.Name] = scene.Amount{GPU: 8 * 3600, Cost: 40}
-	}
-	for id := range w.jobs {
-		w.Accounts[id] = fmt.Sprint("account-", id%2)
-	}
-	for _, l := range []config.Limit{
-		{Account: "account-0", GPUHours: 16}, {Account: "account-1", Cost: 80}, {Partition: "train", GPUHours: 100}, {GPUHours: 400, Cost: 2500},
-	} {
-		l.Name, l.Per = fmt.Sprint("limit-", len(w.cfg.Options.Limits)), config.Day
-		w.cfg.Options.Limits = append(w.cfg.Options.Limits, l)
-		used := float64(upTo(t, "used hours", 3))
-		w.Spent.Of = append(w.Spent.Of, scene.Spending{From: noon.Add(-12 * time.Hour), To: noon.Add(12 * time.Hour), Used: scene.Amount{GPU: 8 * 3600, Cost: 40}.Times(used)})
-	}
-}
-
-// drawBlock adds an admin's block, perhaps one that has ended, to the nodes of a nodeset without an
-// Extra.
-func (w *world) drawBlock(t *rapid.T) {
-	block := memo.Block{At: noon.Add(-time.Hour), Until: pick(t, "until", time.Time{}, noon.Add(time.Hour), noon), Cancels: pick(t, "cancels", false, true)}
-	for _, name := range w.nodesOf(pick(t, "blocked", w.flexSets()...)) {
-		if n, shown := w.nodes[name]; shown && n.Extra == "" {
-			n.Extra = block.String()
-			w.nodes[name] = n
-		}
-	}
-}
-
-// reserveEnds adds the reservations that an earlier pass would have made around the ends of leases.
-// Older versions reserved for a year.
-func (w *world) reserveEnds(lasts time.Duration) {
-	nodes := map[string][]string{}
-	for _, key := range slices.Sorted(maps.Keys(w.instances)) {
-		if in := w.instances[key]; !in.Until().IsZero() {
-			name := memo.Reservation(cluster, in.Until().Truncate(time.Minute))
-			nodes[name] = append(nodes[name], in.Name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		start := memo.ParseHold(cluster, name).At
-		w.Reservations = append(w.Reservations, slurm.Reservation{
-			Name: name, Start: start, End: start.Add(lasts), Nodes: slices.Compact(slices.Sorted(slices.Values(nodes[name]))),
-		})
-	}
 }
 
 // houseConfig returns the configuration of the house.
@@ -337,9 +245,6 @@ func (w *world) drawMemory(t *rapid.T) {
 	for _, region := range []string{america, europe} {
 		if rarely(t, "unseen") {
 			w.Unseen[region] = errors.New("read instances: 503")
-			if rapid.Bool().Draw(t, "was read before") {
-				w.recalled = append(w.recalled, region)
-			}
 		}
 	}
 	for _, g := range inOrder(w.groups) {
@@ -375,8 +280,6 @@ func (w *world) drawMemory(t *rapid.T) {
 			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations", memo.OwnComment+memo.Unplaced)
 		}
 	}
-	w.drawAsked(t)
-	w.drawUsers(t)
 	for i := range upTo(t, "reservations", 2) {
 		end := pick(t, "end", noon.Add(-5*time.Minute), noon.Add(time.Hour))
 		lasts := pick(t, "lasts", 10*time.Minute, 365*24*time.Hour)
@@ -387,20 +290,6 @@ func (w *world) drawMemory(t *rapid.T) {
 		})
 	}
 	w.drawPolicies(t)
-}
-
-// drawUsers draws the users who submitted the jobs. The tasks of an array, and the components of a
-// heterogeneous job, have the same user.
-func (w *world) drawUsers(t *rapid.T) {
-	users := map[uint32]string{}
-	for _, j := range inOrder(w.jobs) {
-		whole := cmp.Or(j.HetID, j.Array(), j.ID)
-		if users[whole] == "" {
-			users[whole] = pick(t, "user", "ann", "bob")
-		}
-		j.User = users[whole]
-		w.jobs[j.ID] = j
-	}
 }
 
 // drawTemplate draws a nodeset's template: usable, unusable or unread.

@@ -16,7 +16,6 @@ import (
 
 const (
 	staticUp   = "IDLE+CLOUD"
-	noAnswer   = "IDLE+CLOUD+NOT_RESPONDING"
 	givenUp    = "DOWN+CLOUD+NOT_RESPONDING"
 	tooLate    = "DOWN+CLOUD+POWERED_DOWN"
 	configured = slurm.JobConfiguring

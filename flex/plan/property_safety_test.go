@@ -3,7 +3,6 @@ package plan_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
@@ -62,7 +61,6 @@ type rule func(s *sight, p plan.Plan) []string
 var rules = map[string]rule{
 	"spares what a job runs on":           sparesWhatAJobRunsOn,
 	"changes no node twice":               changesNoNodeTwice,
-	"touches only what is ours":           touchesOnlyOurs,
 	"leaves unseen regions alone":         leavesUnseenRegions,
 	"asks for no node twice":              asksForNoNodeTwice,
 	"asks for no node that it returns":    asksForNoNodeThatItGivesBack,
@@ -228,93 +226,4 @@ func (s *sight) broughtBy(a action.CancelRequest) []string {
 		}
 	}
 	return requests[at].Instances
-}
-
-// touchesOnlyOurs: each resource in an action carries our stamp and cluster, or is a node of a flex
-// nodeset of ours that Slurm shows, or a job in the queue.
-func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
-	made := map[string]bool{}
-	for _, a := range p.Actions {
-		ours := false
-		switch a := a.(type) {
-		case action.CreateGroup:
-			key := a.Spec.Region + "/" + a.Spec.Name
-			made[key] = true
-			ours = a.Spec.Stamp.Cluster == cluster && strings.HasPrefix(a.Spec.Name, cluster+"-")
-		case action.CreateRequest:
-			ours = (s.hasGroup(a.Group.Region, a.Group.Name) || made[a.Group.String()]) && s.haveNodes(a.Spec.Instances)
-		case action.BulkInsert:
-			ours = a.Spec.Stamp.Cluster == cluster && s.haveNodes(a.Spec.Instances)
-		case action.CancelRequest, action.DeleteRequest, action.DeleteGroup:
-			_, ours = s.groups[a.Queue()]
-		case action.DeleteInstances:
-			ours = s.hasGroup(a.Group.Region, a.Group.Name) && !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
-				return in.GroupID() != a.Group
-			})
-		case action.DeleteVMs:
-			ours = !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
-				return in.Group != "" || in.Stamp.Cluster != cluster
-			})
-		case action.SetNodes:
-			ours = s.haveNodes(a.Nodes)
-		case action.ReturnNodes:
-			ours = (s.haveNodes(a.Nodes) || len(a.Nodes) == 0 && a.Then == action.Cancel) && s.hasJob(a.Job)
-		case action.CommentJob, action.SignalJob, action.RequeueJob:
-			ours = s.hasJob(a.About().Job)
-		case action.CreatePolicy:
-			ours = a.Spec.Stamp.Cluster == cluster
-		case action.DeletePolicy:
-			ours = slices.ContainsFunc(s.snap.Policies, func(p mig.Policy) bool {
-				return p.Region == a.Group.Region && p.Name == a.Group.Name && p.Stamp.Cluster == cluster
-			})
-		case action.CreateReservation:
-			ours = ourReservation(a.Name) && s.haveNodes(a.Nodes)
-		case action.SetReservation:
-			ours = ourReservation(a.Name) && (a.Nodes == nil || s.mayReserve(a.Name, a.Nodes))
-		case action.DeleteReservation:
-			ours = ourReservation(a.Name)
-		case action.UseReservation:
-			ours = ourReservation(a.Name) && s.hasJob(a.Job)
-		}
-		if !ours {
-			wrong = append(wrong, fmt.Sprintf("not ours to touch: %T: %s", a, a))
-		}
-	}
-	return wrong
-}
-
-func (s *sight) hasGroup(region, name string) bool {
-	_, ok := s.groups[region+"/"+name]
-	return ok
-}
-
-// mayReserve reports whether the list contains nodes, and each is a flex node or already has the
-// reservation.
-func (s *sight) mayReserve(reservation string, nodes []string) bool {
-	return len(nodes) > 0 && !slices.ContainsFunc(nodes, func(node string) bool {
-		return !s.haveNodes([]string{node}) && !slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
-			return r.Name == reservation && slices.Contains(r.Nodes, node)
-		})
-	})
-}
-
-func (s *sight) hasJob(id uint32) bool {
-	return slices.ContainsFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
-}
-
-// haveNodes reports whether the list contains names, and all are flex nodes of ours that Slurm
-// shows.
-func (s *sight) haveNodes(names []string) bool {
-	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
-		set, _, known := s.cfg.Find(name)
-		_, shown := s.nodes[name]
-		return !known || set.Flex == nil || !shown
-	})
-}
-
-// ourReservation reports whether a reservation is ours: for the end of a lease, or of another kind.
-// A cluster name contains no dot.
-func ourReservation(name string) bool {
-	rest, ours := strings.CutPrefix(name, "slurmflex-"+cluster)
-	return ours && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "-") && strings.Trim(rest[1:], "0123456789") == "")
 }

@@ -2,10 +2,8 @@ package plan_test
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -50,11 +48,6 @@ const (
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
-// strangers are nodes that are not ours: beyond the size in the configuration, of an unknown
-// nodeset, of an unmanaged nodeset, and of clusters with other names. One of these cluster names
-// starts with ours.
-var strangers = []string{"alpha-a3-6", "alpha-gone-0", "alpha-cpu-0", "alpha-a3-x-0", "beta-a3-0"}
 
 // usual are the states that Slurm shows in a node's normal life cycle.
 var usual = []string{
@@ -148,29 +141,22 @@ func emptyWorld(cfg *config.Config) *world {
 	return w
 }
 
-// drawWorld draws a world of jobs with nodes at any point of their life cycle, and of resources
-// that match nothing.
+// drawWorld draws a world of jobs with nodes at any point of their life cycle, and of nodes in states
+// that may be impossible.
 func drawWorld(t *rapid.T) *world {
 	w := emptyWorld(drawConfig(t))
 	w.ResumeTimeout = pick(t, "ResumeTimeout", 0, time.Hour, 18*time.Hour)
-	w.drawIdleNodes(t)
+	for _, name := range distinct(t, "powered down", 6, w.nodeNames()) {
+		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(usual[0])}
+	}
 	for range upTo(t, "jobs", 4) {
 		w.drawStory(t)
 	}
 	for range upTo(t, "odd nodes", 3) {
-		w.drawNode(t, pick(t, "odd node", append(w.nodeNames(), strangers...)...))
-	}
-	for range upTo(t, "odd jobs", 2) {
-		w.drawJob(t, distinct(t, "its nodes", 3, append(w.nodeNames(), strangers...)))
+		w.drawNode(t, pick(t, "odd node", w.nodeNames()...))
 	}
 	if rarely(t, "heterogeneous") {
 		w.joinJobs()
-	}
-	for range upTo(t, "odd groups", 3) {
-		w.drawGroup(t)
-	}
-	for range upTo(t, "odd instances", 3) {
-		w.drawInstance(t, pick(t, "odd instance", append(w.nodeNames(), strangers...)...), w.drawMaker(t))
 	}
 	w.drawMemory(t)
 	return w
@@ -237,11 +223,8 @@ func (w *world) flexSets() []*config.NodeSet {
 	return slices.DeleteFunc(slices.Clone(w.cfg.NodeSets), func(s *config.NodeSet) bool { return s.Flex == nil })
 }
 
-// drawMemory draws everything that is neither a node nor a job nor in Compute.
+// drawMemory draws what earlier passes remember, unread regions, and the records of jobs.
 func (w *world) drawMemory(t *rapid.T) {
-	for _, set := range w.flexSets() {
-		w.drawTemplate(t, set)
-	}
 	for _, region := range []string{america, europe} {
 		if rarely(t, "unseen") {
 			w.Unseen[region] = errors.New("read instances: 503")
@@ -279,43 +262,6 @@ func (w *world) drawMemory(t *rapid.T) {
 		if rarely(t, "told") {
 			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations", memo.OwnComment+memo.Unplaced)
 		}
-	}
-	for i := range upTo(t, "reservations", 2) {
-		end := pick(t, "end", noon.Add(-5*time.Minute), noon.Add(time.Hour))
-		lasts := pick(t, "lasts", 10*time.Minute, 365*24*time.Hour)
-		prefix := pick(t, "prefix", "slurmflex-alpha-", "slurmflex-alpha-a3-", "slurmflex-beta-", "maintenance-", "slurmflex-alpha.rest-")
-		w.Reservations = append(w.Reservations, slurm.Reservation{
-			Name: fmt.Sprintf("%s%d", prefix, end.Add(time.Duration(i)*time.Minute).Unix()), Start: end, End: end.Add(lasts),
-			Nodes: distinct(t, "reserved", 2, append(w.nodeNames(), strangers...)),
-		})
-	}
-	w.drawPolicies(t)
-}
-
-// drawTemplate draws a nodeset's template: usable, unusable or unread.
-func (w *world) drawTemplate(t *rapid.T, set *config.NodeSet) {
-	template := scenetest.FlexTemplate(pick(t, "machine type", "a4-highgpu-8g", "a3-highgpu-8g"))
-	if rarely(t, "template is not fit") {
-		switch upTo(t, "what is wrong", 2) {
-		case 0:
-			delete(w.Templates, set.Template)
-			return
-		case 1:
-			template.Model = "STANDARD"
-		case 2:
-			template = scene.Template{Err: &mig.Error{
-				Op: "read instance template", Object: set.Template, Cause: drawCause(t), Err: errors.New("no"),
-			}}
-		}
-	}
-	w.Templates[set.Template] = template
-}
-
-// drawPolicies draws some workload policies, of existing and of missing groups.
-func (w *world) drawPolicies(t *rapid.T) {
-	for _, name := range distinct(t, "policies", 2, append(slices.Sorted(maps.Keys(w.groups)), america+"/alpha-near-job-1")) {
-		region, short, _ := strings.Cut(name, "/")
-		w.Policies = append(w.Policies, mig.Policy{Name: short, Region: region, Stamp: drawStamp(t, "near", 1), Created: drawAge(t)})
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/mig"
 	"slurmflex/test/scenetest"
 )
 
@@ -15,9 +14,7 @@ import (
 // the door is withdrawn.
 func TestJobWithARequestKeepsItsNodesWithoutADoor(t *testing.T) {
 	w := newWaitingPending()
-	w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
-		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour, Created: noon.Add(-time.Hour),
-	})
+	w.Requested(7, "alpha-a3-[0-1]", time.Hour)
 	w.Nodes("alpha-a3-0", "IDLE+CLOUD+DRAIN+POWERED_DOWN")
 	assert.Empty(t, w.inSlurm(), "a drained node")
 	assert.NotContains(t, strings.Join(w.inCompute(), "\n"), "cancel request")

@@ -84,10 +84,8 @@ func (w waitingPending) door() *slurm.Reservation { return &w.Snap.Reservations[
 // up makes machines of the nodes register.
 func (w waitingPending) up(nodes string) {
 	w.Nodes(nodes, "IDLE+CLOUD+RESERVED")
-	group := w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
-		Name: "a1", State: mig.Succeeded, Instances: scenetest.Names(nodes), Duration: 4 * time.Hour, Created: noon.Add(-40 * time.Second),
-	})
-	group.Created = noon
+	group := w.Requested(7, nodes, 40*time.Second)
+	group.Created, group.Requests[0].State = noon, mig.Succeeded
 	for i := range w.Machines(nodes, "alpha-a3-job-7") {
 		w.Snap.Instances[i].Created = noon.Add(-30 * time.Second)
 	}
@@ -135,10 +133,10 @@ func isOnDoors(a action.Action) bool {
 // Compute kept the request, and the failed one before it.
 func TestWaitLastsSinceTheRequestAfterAnAbsence(t *testing.T) {
 	w := newWaitingPending()
-	request := func(name string, state mig.RequestState, ago time.Duration) mig.Request {
-		return mig.Request{Name: name, State: state, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: time.Hour, Created: noon.Add(-ago)}
-	}
-	w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, request("a1", mig.Failed, 2*time.Hour), request("a2", mig.Accepted, time.Hour))
+	group := w.Requested(7, "alpha-a3-[0-1]", time.Hour)
+	first := group.Requests[0]
+	first.Name, first.State, first.Created = "a0", mig.Failed, noon.Add(-2*time.Hour)
+	group.Requests = append([]mig.Request{first}, group.Requests...)
 	p := plan.Compute(w.Scene())
 	assert.Equal(t, noon.Add(-2*time.Hour), p.Waits[0].Since)
 	assert.Equal(t, noon.Add(-time.Hour), p.Waits[0].Requested)
@@ -165,22 +163,17 @@ func TestJobLeavesItsDoorWhileMachinesHaveJustBecomeIdle(t *testing.T) {
 }
 
 func TestDoorFollowsAJobThatWaitsPending(t *testing.T) {
-	for name, test := range map[string]struct {
-		given func(w waitingPending)
-		want  string
-	}{
-		"moved minutes ago":       {func(w waitingPending) { w.door().Start = noon.Add(12*time.Minute + 31*time.Second) }, ""},
-		"to be moved":             {func(w waitingPending) { w.door().Start = noon.Add(12*time.Minute + 30*time.Second) }, "change reservation DOOR from 2026-11-21T12:15:00Z"},
-		"the job is to start":     {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-39 * time.Second) }, ""},
-		"the job does not start":  {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) }, "delete reservation DOOR"},
-		"started while no daemon": {func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWaitingPending()
-			test.given(w)
-			assert.Equal(t, test.want, w.inSlurm())
-		})
+	w := newWaitingPending()
+	starts := func(in time.Duration) string {
+		w.door().Start = noon.Add(in)
+		return w.inSlurm()
 	}
+	assert.Empty(t, starts(12*time.Minute+31*time.Second), "moved minutes ago")
+	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", starts(12*time.Minute+30*time.Second))
+	assert.Empty(t, starts(-time.Minute), "started while no daemon ran")
+	w.up("alpha-a3-[0-1]")
+	assert.Empty(t, starts(-39*time.Second), "the job is to start")
+	assert.Equal(t, "delete reservation DOOR", starts(-41*time.Second), "the job does not start")
 }
 
 // A daemon may stop after any step for a job that waits pending, and anything may have happened by
@@ -522,9 +515,7 @@ func (w waitingPending) next() string {
 	j.ID, j.ArrayID, j.Priority, j.Reservation = 8, 8, 5, door
 	w.Snap.Jobs, w.Snap.Requeues[8] = append(w.Snap.Jobs, j), true
 	w.reserve(door, 14*time.Minute+30*time.Second, "alpha-a3-[2-3]", "PURGE_COMP=00:05:00")
-	w.Group("alpha-a3-job-8", mig.Stamp{NodeSet: "a3", Job: 8}, mig.Request{
-		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[2-3]"), Duration: 4 * time.Hour, Created: noon.Add(-20 * time.Second),
-	})
+	w.Requested(8, "alpha-a3-[2-3]", 20*time.Second)
 	return door
 }
 
@@ -728,9 +719,7 @@ func TestRequestBehindAnEndedDoorEndsForTheDoorsReason(t *testing.T) {
 		w := newWaitingPending()
 		change(w.job())
 		assert.NotContains(t, strings.Join(w.inCompute(), "\n"), "request 2 nodes", why)
-		w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
-			Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour, Created: noon.Add(-50 * time.Second),
-		})
+		w.Requested(7, "alpha-a3-[0-1]", 50*time.Second)
 		ends := endedIn(plan.Compute(w.Scene()))
 		assert.Equal(t, map[string]string{doorName: why, "us-central1/alpha-a3-job-7/a1": why}, ends)
 	}

@@ -104,9 +104,7 @@ func TestSecondPlaceLeavesTheLastRequestToAJobThatHasJustGotItsDoor(t *testing.T
 		w := severalPlacesOf(4, "")
 		w.Config.Options.MaxActiveRequests = most
 		w.waits(time.Minute)
-		w.Group("alpha-us-job-7", mig.Stamp{NodeSet: "us", Job: 7}, mig.Request{
-			Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-us-[0-1]"), Created: noon.Add(-50 * time.Second),
-		})
+		w.Requested(7, "alpha-us-[0-1]", 50*time.Second)
 		w.Group("alpha-eu-job-7", mig.Stamp{NodeSet: "eu", Job: 7})
 		w.submit(8, "us")
 		w.reserve(memo.DoorReservation("alpha", "8", noon), 15*time.Minute, "alpha-us-[2-3]")
@@ -320,27 +318,12 @@ func texts(p plan.Plan) string {
 	return strings.Join(all, "\n")
 }
 
-// TestSecondPlaceOfTheSameSecondLeavesTheFirstItsRequest: the second door is in the first partition of the job's list.
-func TestSecondPlaceOfTheSameSecondLeavesTheFirstItsRequest(t *testing.T) {
-	w := severalPlacesOf(2, ", max_active_requests: 1")
-	first := memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
-	w.Snap.Jobs[0].Reservation = first
-	w.reserve(first, 14*time.Minute, "alpha-eu-[0-1]")
-	w.Group("alpha-eu-job-7", mig.Stamp{NodeSet: "eu", Job: 7}, mig.Request{
-		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-eu-[0-1]"), Duration: time.Hour, Created: noon.Add(-time.Minute),
-	})
-	w.reserve(memo.FurtherDoor(first, 1), 14*time.Minute, "alpha-us-[0-1]")
-	assert.Empty(t, endedIn(plan.Compute(w.Scene())))
-}
-
 func TestYoungestRequestOfAJobYieldsItsPlace(t *testing.T) {
 	w := severalPlacesOf(4, ", max_active_requests: 2")
 	for set, ago := range map[string]time.Duration{"us": time.Minute, "eu": 2 * time.Hour} {
 		w.Snap.Jobs[0].Reservation = memo.DoorReservation("alpha", "7", noon.Add(-ago))
 		w.reserve(w.Snap.Jobs[0].Reservation, 5*time.Minute, "alpha-"+set+"-[0-1]")
-		w.Group("alpha-"+set+"-job-7", mig.Stamp{NodeSet: set, Job: 7}, mig.Request{
-			Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-" + set + "-[0-1]"), Duration: time.Hour, Created: noon.Add(-ago),
-		})
+		w.Requested(7, "alpha-"+set+"-[0-1]", ago)
 	}
 	w.submit(6, "us").Reason = "Reservation"
 	w.Snap.Jobs[0].Reason = "Reservation"

@@ -128,7 +128,7 @@ func TestEndingJobsReadWhyFirst(t *testing.T) {
 		p := plan.Compute(scene.Of(w.cfg, snap))
 		sight := sightOf(w.cfg, snap)
 		if wrong := commentsFirst(sight, p); len(wrong) > 0 {
-			t.Fatalf("%s\nin this world:\n%s", strings.Join(wrong, "\n"), told(w))
+			t.Fatalf("%s\nin this world: %+v", strings.Join(wrong, "\n"), w.snapshot())
 		}
 	})
 }

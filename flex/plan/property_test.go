@@ -24,7 +24,7 @@ func holds(t *testing.T, r rule) {
 		snap := w.snapshot()
 		p := plan.Compute(scene.Of(w.cfg, snap))
 		if wrong := r(sightOf(w.cfg, snap), p); len(wrong) > 0 {
-			t.Fatalf("%s\nin this world:\n%s", strings.Join(wrong, "\n"), told(w))
+			t.Fatalf("%s\nin this world: %+v", strings.Join(wrong, "\n"), w.snapshot())
 		}
 	})
 }
@@ -40,7 +40,7 @@ func TestPlanDoesNotDependOnTheOrderOfItsInput(t *testing.T) {
 		w := drawWorld(t)
 		want := plan.Compute(scene.Of(w.cfg, w.snapshot()))
 		got := plan.Compute(scene.Of(w.cfg, shuffled(t, w.snapshot())))
-		require.Equal(t, want, got, "in this world:\n%s", told(w))
+		require.Equal(t, want, got, "in this world: %+v", w.snapshot())
 	})
 }
 

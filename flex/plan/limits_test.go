@@ -110,11 +110,6 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 			[]uint32{1, 2, 3},
 			"account phys may use 12 CPUs at once (GrpTRES): 12 are in use or requested, and the job needs 4",
 		},
-		"GPUs of the root": {
-			func(w limitedPending) { w.limit("root", "GrpTRES", "gres/gpu", 3, 0) },
-			[]uint32{1},
-			"account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
-		},
 		"jobs of an account": {
 			func(w limitedPending) { w.limit("ml", "GrpJobs", "jobs", 2, 0) },
 			[]uint32{1, 2, 4},
@@ -154,10 +149,6 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 			qos(w, "part", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 1})
 			qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 3})
 		}, []uint32{1, 2, 3}, "QOS part may use 1 node at once (GrpTRES): 3 are in use or requested, and the job needs 1"},
-		"a QOS that is not known": {func(w limitedPending) {
-			w.limit("ml", "GrpTRES", "node", 1, 0)
-			delete(w.Snap.Allowances.QOS, "normal")
-		}, []uint32{1, 2, 3, 4}, ""},
 		"a charge that is not known": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 1, 0); w.Snap.Allowances.Charges = nil }, []uint32{1, 2, 3, 4}, ""},
 		"licenses": {func(w limitedPending) {
 			w.Snap.Allowances.Licenses = map[string]*slurm.Allowance{"lic": {Limit: "Licenses", Of: "license/lic", Most: 3, Used: 1}}

@@ -607,7 +607,6 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 			w.job().State, w.job().Nodes = slurm.JobCompleting, scenetest.Names("alpha-a3-0")
 		}, "set nodes alpha-a3-2 resume"},
 		"Slurm has requeued it": {waitingPending.requeued, "set nodes alpha-a3-2 resume\n" + again},
-		"Slurm may start it":    {func(w waitingPending) { w.requeued(); w.job().Reason = "Priority" }, "set nodes alpha-a3-2 resume\n" + again},
 		"the lost node is all that is left": {func(w waitingPending) {
 			w.requeued()
 			w.Nodes("alpha-a3-3", "IDLE+CLOUD+DRAIN+POWERED_DOWN")
@@ -621,11 +620,7 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 			w.requeued()
 			w.job().Limit.Duration = 4 * time.Hour
 		}, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
-		"it is held": {func(w waitingPending) { w.requeued(); w.job().Priority = 0 }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
-		"it waits for another job": {func(w waitingPending) {
-			w.requeued()
-			w.job().Reason = "Dependency"
-		}, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
+		"it is held":              {func(w waitingPending) { w.requeued(); w.job().Priority = 0 }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
 		"it starts tomorrow only": {func(w waitingPending) { w.requeued(); w.job().Start = noon.Add(24 * time.Hour) }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
 		"it was not to be requeued": {func(w waitingPending) {
 			w.requeued()

@@ -61,28 +61,6 @@ func asksForNoNodeTwice(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// asksForNoNodeThatItGivesBack: a plan does not request a node that it powers down.
-func asksForNoNodeThatItGivesBack(_ *sight, p plan.Plan) (wrong []string) {
-	wanted := asked(p)
-	for _, a := range p.Actions {
-		var nodes []string
-		switch a := a.(type) {
-		case action.ReturnNodes:
-			nodes = a.Nodes
-		case action.SetNodes:
-			if a.State == "power_down_force" || a.State == "resume" {
-				nodes = a.Nodes
-			}
-		}
-		for _, n := range nodes {
-			if slices.Contains(wanted, n) {
-				wrong = append(wrong, fmt.Sprintf("node %s is asked for, and: %s", n, a))
-			}
-		}
-	}
-	return wrong
-}
-
 // saysWhy: each action has a reason and a line for the log. Each problem and each expectation is
 // one line.
 func saysWhy(_ *sight, p plan.Plan) (wrong []string) {

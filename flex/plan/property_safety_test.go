@@ -63,7 +63,6 @@ var rules = map[string]rule{
 	"changes no node twice":               changesNoNodeTwice,
 	"leaves unseen regions alone":         leavesUnseenRegions,
 	"asks for no node twice":              asksForNoNodeTwice,
-	"asks for no node that it returns":    asksForNoNodeThatItGivesBack,
 	"makes doors where Slurm has planned": makesDoorsWhereSlurmHasPlanned,
 	"asks for none without a door":        asksForNothingWithoutADoor,
 	"says why":                            saysWhy,
@@ -128,31 +127,33 @@ func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// sparesWhatAJobRunsOn: no machine of a node that a job has is deleted unless the machine has
-// stopped. No node that a job runs on is powered down or returned, or loses the only request for
-// its machine.
+// sparesWhatAJobRunsOn: no machine of a node that a job runs on is deleted unless the machine has
+// stopped, and no such node is powered down or returned.
 func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var nodes []string
 		switch a := a.(type) {
 		case action.DeleteInstances:
-			nodes = s.spared(a.Instances)
+			nodes = s.atWork(running(a.Instances))
 		case action.DeleteVMs:
-			nodes = s.spared(a.Instances)
+			nodes = s.atWork(running(a.Instances))
 		case action.SetNodes:
 			if a.State != "" && a.State != "power_down" && a.State != "power_up" && a.State != "down" {
 				nodes = s.atWork(a.Nodes)
 			}
 		case action.ReturnNodes:
 			nodes = s.atWork(a.Nodes)
-		case action.CancelRequest:
-			nodes = s.atWork(s.broughtBy(a))
 		}
 		if len(nodes) > 0 {
 			wrong = append(wrong, fmt.Sprintf("a job has %s: %s, because %s", slurm.Fold(nodes), a, a.Because()))
 		}
 	}
 	return wrong
+}
+
+// running returns the names of the instances that have not stopped for good.
+func running(instances []mig.Instance) []string {
+	return mig.Names(slices.DeleteFunc(slices.Clone(instances), mig.Instance.Stopped))
 }
 
 // atWork returns those of the nodes that a job runs on.
@@ -165,65 +166,4 @@ func (s *sight) atWork(nodes []string) []string {
 func (s *sight) works(node string) bool {
 	waits := s.busy(node, func(state slurm.JobState) bool { return holdsNodes(state) && !atWork(state) })
 	return s.busy(node, func(state slurm.JobState) bool { return atWork(state) && (state != slurm.JobCompleting || !waits) })
-}
-
-// spared returns the instances that must not be deleted, unless they have stopped: those on a node
-// that a job holds. An instance that was created for a job that has left is spared only if a job
-// runs on it, because an old machine may not help on a node that is powered up again. An instance
-// of a shared group counts as created for the task that was there. An instance created for its node
-// counts as created for the jobs that were allocated the node before the instance had booted. An
-// instance that had its time to boot before its own job was allocated the node again may go. An
-// instance that did not boot in time is not spared if Slurm would end a job without its node.
-func (s *sight) spared(instances []mig.Instance) []string {
-	return running(slices.DeleteFunc(slices.Clone(instances), func(in mig.Instance) bool {
-		stamp, busy := in.Stamp, s.works(in.Name)
-		if g, ours := s.groups[in.Region+"/"+in.Group]; ours {
-			stamp = g.Stamp
-		}
-		set, _, _ := s.cfg.Find(in.Name)
-		untimed := set == nil || set.Flex == nil || set.Flex.BootTimeout == 0
-		mayBoot := func(j slurm.Job) bool {
-			return holdsNodes(j.State) && (untimed || j.Start.Before(in.Created.Add(set.Flex.BootTimeout)))
-		}
-		forAny := !stamp.ForJobs() && (untimed || slices.ContainsFunc(s.jobs[in.Name], mayBoot))
-		if forAny || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
-			return holdsNodes(j.State) && (j.ID == stamp.Job && mayBoot(j) || stamp.IsFor(j.ID, j.Array(), j.User) && !in.Created.Before(j.Start) && j.State != slurm.JobCompleting)
-		}) {
-			busy = s.busy(in.Name, holdsNodes)
-		}
-		return !busy || s.isReplaced(in, set)
-	}))
-}
-
-// isReplaced reports whether the instance has had boot_timeout, no job works on its node, and a job
-// on the node is one that Slurm would end.
-func (s *sight) isReplaced(in mig.Instance, set *config.NodeSet) bool {
-	return set != nil && set.Flex != nil && set.Flex.BootTimeout > 0 && !s.snap.Now.Before(in.Created.Add(set.Flex.BootTimeout)) && !s.works(in.Name) &&
-		slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
-			requeues, read := s.snap.Requeues[j.ID]
-			return read && !requeues
-		})
-}
-
-// running returns the names of the instances that have not stopped for good.
-func running(instances []mig.Instance) []string {
-	return mig.Names(slices.DeleteFunc(slices.Clone(instances), mig.Instance.Stopped))
-}
-
-// broughtBy returns the nodes of a cancelled request, if a job runs on all of them and their
-// machines come from that request or not at all. Compute grants a request as a whole, so one node
-// without a job makes the whole request wrong.
-func (s *sight) broughtBy(a action.CancelRequest) []string {
-	requests := s.groups[a.Group.String()].Requests
-	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == a.Request })
-	if at < 0 {
-		return nil
-	}
-	stays := func(state slurm.JobState) bool { return atWork(state) && state != slurm.JobCompleting }
-	for _, n := range requests[at].Instances {
-		if !s.busy(n, stays) || len(s.instances[n]) > 0 || len(s.live[n]) > 1 {
-			return nil
-		}
-	}
-	return requests[at].Instances
 }

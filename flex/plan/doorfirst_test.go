@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -38,30 +37,17 @@ func TestMachinesAreRequestedOnceSlurmHasSeenTheJobUseItsDoor(t *testing.T) {
 			w.made(30 * time.Second)
 			test.given(w)
 			p := plan.Compute(w.Scene())
-			assert.Equal(t, test.requests, len(requested(p)) > 0)
+			assert.Equal(t, test.requests, len(asked(p)) > 0)
 			assert.Equal(t, test.requests, p.Needed["alpha-a3-0"], "a request that is still to be sent")
 		})
 	}
-}
-
-// requested returns the nodes that a plan buys machines for.
-func requested(p plan.Plan) (nodes []string) {
-	for _, a := range p.Actions {
-		switch a := a.(type) {
-		case action.CreateRequest:
-			nodes = append(nodes, a.Spec.Instances...)
-		case action.BulkInsert:
-			nodes = append(nodes, a.Spec.Instances...)
-		}
-	}
-	return nodes
 }
 
 func TestRequestUnderWayIsNeededOnlyWhileItsJobLacksNodes(t *testing.T) {
 	w := newWaitingPending()
 	w.Snap.Asking = map[string]bool{"alpha-a3-0": true, "alpha-a3-1": true}
 	p := plan.Compute(w.Scene())
-	assert.Empty(t, requested(p))
+	assert.Empty(t, asked(p))
 	assert.True(t, p.Needed["alpha-a3-0"] && p.Needed["alpha-a3-1"])
 	w.job().Reason = "Dependency"
 	assert.Empty(t, plan.Compute(w.Scene()).Needed)
@@ -74,7 +60,7 @@ func TestJobThatMayNotUseItsDoorLosesItAndBuysNothing(t *testing.T) {
 	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(time.Minute), Refused: "Access denied to requested reservation for job 7", Unusable: true}}
 	assert.Equal(t, "delete reservation DOOR", w.inSlurm())
 	p := plan.Compute(w.Scene())
-	assert.Empty(t, requested(p))
+	assert.Empty(t, asked(p))
 	assert.Equal(t, "slurmctld does not let it use the nodes that are reserved for it (Access denied to requested reservation for job 7): "+
 		"submit the job as a user whom the controller knows, or ask an admin", p.Held[0].Obstacle)
 	w.job().Reservation = w.door().Name

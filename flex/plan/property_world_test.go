@@ -83,7 +83,6 @@ type world struct {
 	jobs      map[uint32]slurm.Job
 	groups    map[string]mig.Group    // by region/name
 	instances map[string]mig.Instance // by zone/name
-	unread    map[uint32]bool         // jobs with an unreadable record
 	scene.Snapshot
 }
 
@@ -101,11 +100,6 @@ func (w *world) snapshot() scene.Snapshot {
 			s.Instances = append(s.Instances, in)
 		}
 	}
-	for _, j := range s.Jobs {
-		if _, drawn := s.Requeues[j.ID]; !drawn && !w.unread[j.ID] {
-			s.Requeues[j.ID] = true
-		}
-	}
 	s.BackfillWindow = 24 * time.Hour
 	return s
 }
@@ -118,33 +112,22 @@ func inOrder[K interface{ ~string | ~uint32 }, V any](m map[K]V) []V {
 	return all
 }
 
-// emptyWorld returns a world with usable templates and nothing else.
-func emptyWorld(cfg *config.Config) *world {
+// drawWorld draws a world of jobs with nodes at any point of their life cycle, and of nodes in states
+// that may be impossible.
+func drawWorld(t *rapid.T) *world {
 	w := &world{
-		cfg: cfg, nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
+		cfg: drawConfig(t), nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
 		Snapshot: scene.Snapshot{
-			Now: noon,
-			Slurm: scene.Slurm{
-				Told:     map[uint32]string{},
-				Reach:    map[uint32]scene.Reach{},
-				Requeues: map[uint32]bool{},
-				Limits:   map[uint32]scene.JobLimits{},
-			},
-			Compute: scene.Compute{Templates: map[string]scene.Template{}, Unseen: map[string]error{}, Members: map[mig.GroupID]scene.Members{}},
-			Memory:  scene.Memory{Refused: map[string]scene.Refusal{}, Missed: map[string]bool{}},
+			Now:     noon,
+			Slurm:   scene.Slurm{Told: map[uint32]string{}, Reach: map[uint32]scene.Reach{}, Requeues: map[uint32]bool{}},
+			Compute: scene.Compute{Templates: map[string]scene.Template{}, Unseen: map[string]error{}},
+			Memory:  scene.Memory{Refused: map[string]scene.Refusal{}, Missed: map[string]bool{}, Preempted: map[string]bool{}},
 		},
 	}
 	for _, set := range w.flexSets() {
 		w.Templates[set.Template] = scenetest.FlexTemplate("a4-highgpu-8g")
 	}
-	return w
-}
-
-// drawWorld draws a world of jobs with nodes at any point of their life cycle, and of nodes in states
-// that may be impossible.
-func drawWorld(t *rapid.T) *world {
-	w := emptyWorld(drawConfig(t))
 	w.ResumeTimeout = pick(t, "ResumeTimeout", 0, time.Hour, 18*time.Hour)
 	for _, name := range distinct(t, "powered down", 6, w.nodeNames()) {
 		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(usual[0])}
@@ -242,19 +225,14 @@ func (w *world) drawMemory(t *rapid.T) {
 			w.Refused[memo.JobGroup(cluster, "spot", j.ID, 0)] = scene.Refusal{Cause: drawCause(t), Message: "no", At: drawAge(t), Times: 1}
 		}
 	}
-	w.Missed, w.Preempted = map[string]bool{}, map[string]bool{}
 	for _, n := range inOrder(w.nodes) {
 		if rapid.Bool().Draw(t, "missed") {
 			w.Missed[n.Name], w.Preempted[n.Name] = true, rapid.Bool().Draw(t, "preempted")
 		}
 	}
-	w.unread = map[uint32]bool{}
 	for _, j := range inOrder(w.jobs) {
-		switch {
-		case rarely(t, "of salloc"):
-			w.Requeues[j.ID] = false
-		case rarely(t, "record unread"):
-			w.unread[j.ID] = true
+		if !rarely(t, "record unread") {
+			w.Requeues[j.ID] = !rarely(t, "of salloc")
 		}
 		if rarely(t, "reached") {
 			w.Reach[j.ID] = pick(t, "reach", scene.BySignal, scene.ByTerminal)

@@ -114,7 +114,7 @@ func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T
 	assert.NotContains(t, fmt.Sprint(actions(planOf(cfg, s))), "delete", "Slurm may requeue the job")
 }
 
-// With --requeue=expedite, Slurm restarts a job on the node whose machine did not boot.
+// With --requeue=expedite, Slurm restarts a job on the node with the machine that did not boot.
 func TestMachineOlderThanItsOwnJobsAllocationIsReplaced(t *testing.T) {
 	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-7"
 	in := func(made, start time.Duration, state slurm.JobState, more ...part) []string {

@@ -53,7 +53,7 @@ func TestRequestUnderWayIsNeededOnlyWhileItsJobLacksNodes(t *testing.T) {
 	assert.Empty(t, plan.Compute(w.Scene()).Needed)
 }
 
-// J4: on 22.05, a job whose user the controller cannot look up uses no reservation.
+// J4: on 22.05, a job cannot use a reservation if the controller does not know its user.
 func TestJobThatMayNotUseItsDoorLosesItAndBuysNothing(t *testing.T) {
 	w := newWaitingPending()
 	w.job().Reservation, w.job().User = "", "nobody"

@@ -163,7 +163,7 @@ func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 	}
 }
 
-// inAQuarter is when a new door begins.
+// inAQuarter is when a new door starts.
 const inAQuarter = " from 2026-11-21T12:15:00Z"
 
 func TestPendingJobWaitsInNoFurtherPartition(t *testing.T) {

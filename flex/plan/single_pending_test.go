@@ -38,7 +38,7 @@ func TestFiveThousandPendingJobsNeedAtMost100Requests(t *testing.T) {
 }
 
 // oneAway is a cluster where jobs 7, 8 and 9 wait for one machine each. The machines of jobs 7 and 8
-// and of a third job are in one request, but the third job has left the queue. Job 9 has no door.
+// and of a third job are in one request, but the third job has left the queue. Job 9 lacks a door.
 func oneAway() waitingPending {
 	w := newWaitingPending()
 	for _, set := range w.Config.FlexSets() {

@@ -77,7 +77,7 @@ func FlexTemplate(machineType string) scene.Template {
 // Names returns the names in a hostlist.
 func Names(list string) []string { return must.Get(slurm.Expand(list)) }
 
-// Scene returns the scene of the world, in which Slurm has planned the pending jobs.
+// Scene returns the scene of the world after Slurm has planned the pending jobs.
 func (w *World) Scene() *scene.Scene {
 	snap := w.Snap
 	snap.Jobs = slices.Clone(snap.Jobs)

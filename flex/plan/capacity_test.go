@@ -123,7 +123,7 @@ func TestMachineWithoutALeaseNeedsNoReservation(t *testing.T) {
 	in("and loses its reservation when the maintenance is withdrawn", seen(idle, reserved(fmt.Sprintf("slurmflex-alpha-%d", noon.Add(time.Hour).Unix()), "alpha-fix-0", noon.Add(time.Hour))), fmt.Sprintf("delete reservation slurmflex-alpha-%d", noon.Add(time.Hour).Unix()))
 }
 
-// The machines have no lease: without maintenance, no end is known.
+// Machines without a lease end at a known time only for maintenance.
 func TestOwnerReadsThatTheMaintenanceIsWithdrawn(t *testing.T) {
 	given := func(text string, more ...part) string {
 		works := and(nodes("alpha-fix-[0-1]", running), job(7, "spot", "5:00:00", slurm.JobRunning, "alpha-fix-[0-1]"), started(7, time.Hour))

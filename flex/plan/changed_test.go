@@ -11,7 +11,6 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -22,9 +21,7 @@ func newChanged() waitingPending {
 	w := newWaitingPending()
 	w.door().Name = memo.DoorFor(memo.DoorReservation("alpha", "7", noon.Add(-5*time.Minute)), slurm.Job{NodeCount: 2}.Digest())
 	w.job().Reservation, w.job().Features = w.door().Name, "rack2"
-	w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
-		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour, Created: noon.Add(-4 * time.Minute),
-	})
+	w.Requested(7, "alpha-a3-[0-1]", 4*time.Minute)
 	return w
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Job 7 has waited 29 minutes for free nodes of us. For some seconds two machines of us are idle
-// (keep_idle), and a more important job gets them. The clock of on_demand_after must go on.
+// (keep_idle), and a more important job gets them. The clock of on_demand_after must not stop.
 func TestIdleMachinesForAnotherJobDoNotResetDearerAfter(t *testing.T) {
 	w := newSeveralPlaces("")
 	w.crowded(29 * time.Minute)

@@ -1,16 +1,12 @@
 package plan_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -41,87 +37,32 @@ func TestMachinesAreRequestedOnceSlurmHasSeenTheJobUseItsDoor(t *testing.T) {
 			w.made(30 * time.Second)
 			test.given(w)
 			p := plan.Compute(w.Scene())
-			assert.Equal(t, test.requests, len(requested(p)) > 0)
+			assert.Equal(t, test.requests, len(asked(p)) > 0)
 			assert.Equal(t, test.requests, p.Needed["alpha-a3-0"], "a request that is still to be sent")
 		})
 	}
-}
-
-// requested returns the nodes that a plan buys machines for.
-func requested(p plan.Plan) (nodes []string) {
-	for _, a := range p.Actions {
-		switch a := a.(type) {
-		case action.CreateRequest:
-			nodes = append(nodes, a.Spec.Instances...)
-		case action.BulkInsert:
-			nodes = append(nodes, a.Spec.Instances...)
-		}
-	}
-	return nodes
 }
 
 func TestRequestUnderWayIsNeededOnlyWhileItsJobLacksNodes(t *testing.T) {
 	w := newWaitingPending()
 	w.Snap.Asking = map[string]bool{"alpha-a3-0": true, "alpha-a3-1": true}
 	p := plan.Compute(w.Scene())
-	assert.Empty(t, requested(p))
+	assert.Empty(t, asked(p))
 	assert.True(t, p.Needed["alpha-a3-0"] && p.Needed["alpha-a3-1"])
 	w.job().Reason = "Dependency"
 	assert.Empty(t, plan.Compute(w.Scene()).Needed)
 }
 
-// J4: on 22.05, a job whose user the controller cannot look up uses no reservation.
+// J4: on 22.05, a job cannot use a reservation if the controller does not know its user.
 func TestJobThatMayNotUseItsDoorLosesItAndBuysNothing(t *testing.T) {
 	w := newWaitingPending()
 	w.job().Reservation, w.job().User = "", "nobody"
 	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(time.Minute), Refused: "Access denied to requested reservation for job 7", Unusable: true}}
 	assert.Equal(t, "delete reservation DOOR", w.inSlurm())
 	p := plan.Compute(w.Scene())
-	assert.Empty(t, requested(p))
+	assert.Empty(t, asked(p))
 	assert.Equal(t, "slurmctld does not let it use the nodes that are reserved for it (Access denied to requested reservation for job 7): "+
 		"submit the job as a user whom the controller knows, or ask an admin", p.Held[0].Obstacle)
 	w.job().Reservation = w.door().Name
 	assert.Empty(t, w.inSlurm(), "it uses the door after all")
-}
-
-// A door ends, or its job uses no door yet, for whatever reason.
-func TestPlanBuysNothingForADoorThatItEndsOrThatNoJobUses(t *testing.T) {
-	bought := 0
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		w.Reservations = nil
-		w.waitPending(w.awaitMachines())
-		for _, j := range inOrder(w.jobs) {
-			if j.Reservation == "" {
-				continue
-			}
-			if rapid.Bool().Draw(t, "unused") {
-				j.Reservation = ""
-			}
-			j.Reason = rapid.SampledFrom([]string{"Reservation", "Reservation", "None", "BeginTime", "Dependency", "Resources"}).Draw(t, "reason")
-			j.Start = noon.Add(time.Duration(rapid.IntRange(0, 10).Draw(t, "begin")) * time.Minute)
-			j.NodeCount += rapid.IntRange(0, 3).Draw(t, "more") / 3
-			w.jobs[j.ID] = j
-		}
-		p := plan.Compute(scene.Of(w.cfg, w.snapshot()))
-		ends := map[string]bool{}
-		for _, a := range p.Actions {
-			if a, deletes := a.(action.DeleteReservation); deletes {
-				ends[a.Name] = true
-			}
-		}
-		for _, r := range w.Reservations {
-			used := slices.ContainsFunc(inOrder(w.jobs), func(j slurm.Job) bool { return j.Reservation == r.Name })
-			for _, name := range requested(p) {
-				switch {
-				case !slices.Contains(r.Nodes, name):
-				case ends[r.Name] || !used:
-					t.Fatalf("%s is requested behind %s (used: %t)\n%s", name, r.Name, used, strings.Join(p.Expect, "\n"))
-				default:
-					bought++
-				}
-			}
-		}
-	})
-	assert.NotZero(t, bought)
 }

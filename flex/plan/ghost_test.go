@@ -150,13 +150,6 @@ func TestMachineThatShowsWithoutItsGroupKeepsItsRequest(t *testing.T) {
 	assert.Empty(t, planOf(alphaConfig(t), booting).Problems.Texts(), "it is not to be deleted as a stranger's")
 }
 
-// B1, B4: if a list lacks the machines of a job for one pass, the job keeps its nodes.
-func TestJobKeepsNodesWithHiddenMachines(t *testing.T) {
-	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, 3*time.Hour),
-		brought("alpha-a3-[0-1]", 3*time.Hour), counting(2), saying("alpha-a3-[0-1]", ""))
-	assert.Empty(t, actions(planOf(with(t, "provision_timeout: 7200"), s)))
-}
-
 // C5: a machine lost under a job appears as a problem, as a loss with its cause, and in the job's
 // AdminComment.
 func TestMachineLostUnderAJobIsReported(t *testing.T) {

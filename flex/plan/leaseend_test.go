@@ -119,7 +119,7 @@ func TestHeterogeneousJobIsRequeuedOnceAtItsFirstLeaseEnd(t *testing.T) {
 	assert.Equal(t, []uint32{8}, requeued)
 }
 
-// A machine stays where it is when its nodeset moves to another region.
+// A machine keeps its region when its nodeset moves to another region.
 func TestJobEndsInTimeWhereItsMachineIsInAnotherUnreadRegion(t *testing.T) {
 	s := seen(runsFor("UNLIMITED", 2*time.Minute), unseen("europe-west4"))
 	s.Groups[0].Region, s.Instances[0].Region, s.Instances[1].Region = "europe-west4", "europe-west4", "europe-west4"

@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"pgregory.net/rapid"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -112,11 +110,6 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 			[]uint32{1, 2, 3},
 			"account phys may use 12 CPUs at once (GrpTRES): 12 are in use or requested, and the job needs 4",
 		},
-		"GPUs of the root": {
-			func(w limitedPending) { w.limit("root", "GrpTRES", "gres/gpu", 3, 0) },
-			[]uint32{1},
-			"account root may use 3 GPUs at once (GrpTRES): 2 are in use or requested, and the job needs 2",
-		},
 		"jobs of an account": {
 			func(w limitedPending) { w.limit("ml", "GrpJobs", "jobs", 2, 0) },
 			[]uint32{1, 2, 4},
@@ -156,10 +149,6 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 			qos(w, "part", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 1})
 			qos(w, "normal", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 3})
 		}, []uint32{1, 2, 3}, "QOS part may use 1 node at once (GrpTRES): 3 are in use or requested, and the job needs 1"},
-		"a QOS that is not known": {func(w limitedPending) {
-			w.limit("ml", "GrpTRES", "node", 1, 0)
-			delete(w.Snap.Allowances.QOS, "normal")
-		}, []uint32{1, 2, 3, 4}, ""},
 		"a charge that is not known": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 1, 0); w.Snap.Allowances.Charges = nil }, []uint32{1, 2, 3, 4}, ""},
 		"licenses": {func(w limitedPending) {
 			w.Snap.Allowances.Licenses = map[string]*slurm.Allowance{"lic": {Limit: "Licenses", Of: "license/lic", Most: 3, Used: 1}}
@@ -226,54 +215,6 @@ func TestUnreadLimitsAreReportedAndHoldNothingBack(t *testing.T) {
 	assert.Equal(t, []uint32{1}, doors)
 }
 
-// TestLimitsHoldForAllDoors draws limits, jobs and doors. Jobs with doors exceed no limit, and each
-// job that is held back would exceed one.
-func TestLimitsHoldForAllDoors(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := newLimitedPending()
-		small := rapid.Int64Range(0, 6)
-		for _, name := range []string{"root", "phys", "ml", "chem", "ml/ann"} {
-			if rapid.Bool().Draw(t, "limited") {
-				w.limit(name, "GrpTRES", "node", small.Draw(t, "most"), min(2, small.Draw(t, "used")))
-			}
-		}
-		for range rapid.IntRange(1, 8).Draw(t, "jobs") {
-			w.waits(rapid.IntRange(1, 4).Draw(t, "nodes"), rapid.SampledFrom([]slurm.Charge{ml, chem, {}}).Draw(t, "charge"))
-		}
-		doors, held := w.doors()
-		use, planned := map[*slurm.Association]int64{}, map[uint32]bool{}
-		for _, j := range w.Scene().Seen.Jobs {
-			planned[j.ID] = len(j.Planned) > 0
-		}
-		exceeds := func(account string, nodes int) (over bool) {
-			for a := w.of(account + "/ann"); a != nil; a = a.Parent {
-				for _, limit := range a.Allowances {
-					over = over || use[a]+int64(nodes)+limit.Used > limit.Most
-				}
-			}
-			return over
-		}
-		left := 8
-		for _, j := range w.Snap.Jobs {
-			charge := w.Snap.Allowances.Charges[j.ID]
-			over, has := exceeds(charge.Account, j.NodeCount), slices.Contains(doors, j.ID)
-			switch {
-			case has && over:
-				t.Fatalf("job %d has a door beyond a limit", j.ID)
-			case held[j.ID] != "" && !over:
-				t.Fatalf("job %d is held back without a cause: %s", j.ID, held[j.ID])
-			case !has && !over && held[j.ID] == "" && planned[j.ID]:
-				t.Fatalf("job %d has no door", j.ID)
-			case has:
-				left -= j.NodeCount
-				for a := w.of(charge.Account + "/ann"); a != nil; a = a.Parent {
-					use[a] += int64(j.NodeCount)
-				}
-			}
-		}
-	})
-}
-
 // Slurm knows no limit on GPU hours, so it plans the jobs that one holds back, and others behind them.
 // Each node of a job takes 8 GPU hours: 8 GPUs for 50 minutes, and job_duration_margin.
 func TestNodesOfJobsThatWaitForALimitAreGivenToOthers(t *testing.T) {
@@ -304,7 +245,7 @@ func TestNodesOfJobsThatWaitForALimitAreGivenToOthers(t *testing.T) {
 	assert.Empty(t, held)
 
 	w = newOver()
-	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3", Job: 1}, mig.Request{Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-7]"), Duration: time.Hour, Created: noon})
+	w.Requested(1, "alpha-a3-[0-7]", 0)
 	doors, _ = w.doors()
 	assert.Equal(t, []uint32{1}, doors, "a job with a live request keeps it")
 

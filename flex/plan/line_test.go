@@ -10,7 +10,6 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/mig"
 	"slurmflex/test/scenetest"
 )
 
@@ -28,17 +27,10 @@ func (w severalPlaces) ahead(jobs ...uint32) (all []string) {
 	return all
 }
 
-// asked makes job 7's request in us that long ago.
-func (w severalPlaces) asked(set string, ago time.Duration) {
-	w.Group("alpha-"+set+"-job-7", mig.Stamp{NodeSet: set, Job: 7}, mig.Request{
-		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-" + set + "-[0-1]"), Duration: time.Hour, Created: noon.Add(-ago),
-	}).Created = noon.Add(-ago)
-}
-
 func TestJobsWaitInTheOrderOfRequests(t *testing.T) {
 	w := newSeveralPlaces("")
 	w.waits(10 * time.Minute)
-	w.asked("us", 10*time.Minute)
+	w.Requested(7, "alpha-us-[0-1]", 10*time.Minute)
 	w.submit(8, "us")
 	w.submit(9, "us")
 	assert.Equal(t, []string{"7: us 0 nodes 0 jobs eu 0 nodes 0 jobs", "8: us 6 nodes 2 jobs", "9: us 4 nodes 1 jobs"}, w.ahead(7, 8, 9),

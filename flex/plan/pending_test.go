@@ -15,7 +15,6 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -84,10 +83,8 @@ func (w waitingPending) door() *slurm.Reservation { return &w.Snap.Reservations[
 // up makes machines of the nodes register.
 func (w waitingPending) up(nodes string) {
 	w.Nodes(nodes, "IDLE+CLOUD+RESERVED")
-	group := w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
-		Name: "a1", State: mig.Succeeded, Instances: scenetest.Names(nodes), Duration: 4 * time.Hour, Created: noon.Add(-40 * time.Second),
-	})
-	group.Created = noon
+	group := w.Requested(7, nodes, 40*time.Second)
+	group.Created, group.Requests[0].State = noon, mig.Succeeded
 	for i := range w.Machines(nodes, "alpha-a3-job-7") {
 		w.Snap.Instances[i].Created = noon.Add(-30 * time.Second)
 	}
@@ -135,10 +132,10 @@ func isOnDoors(a action.Action) bool {
 // Compute kept the request, and the failed one before it.
 func TestWaitLastsSinceTheRequestAfterAnAbsence(t *testing.T) {
 	w := newWaitingPending()
-	request := func(name string, state mig.RequestState, ago time.Duration) mig.Request {
-		return mig.Request{Name: name, State: state, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: time.Hour, Created: noon.Add(-ago)}
-	}
-	w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, request("a1", mig.Failed, 2*time.Hour), request("a2", mig.Accepted, time.Hour))
+	group := w.Requested(7, "alpha-a3-[0-1]", time.Hour)
+	first := group.Requests[0]
+	first.Name, first.State, first.Created = "a0", mig.Failed, noon.Add(-2*time.Hour)
+	group.Requests = append([]mig.Request{first}, group.Requests...)
 	p := plan.Compute(w.Scene())
 	assert.Equal(t, noon.Add(-2*time.Hour), p.Waits[0].Since)
 	assert.Equal(t, noon.Add(-time.Hour), p.Waits[0].Requested)
@@ -165,22 +162,17 @@ func TestJobLeavesItsDoorWhileMachinesHaveJustBecomeIdle(t *testing.T) {
 }
 
 func TestDoorFollowsAJobThatWaitsPending(t *testing.T) {
-	for name, test := range map[string]struct {
-		given func(w waitingPending)
-		want  string
-	}{
-		"moved minutes ago":       {func(w waitingPending) { w.door().Start = noon.Add(12*time.Minute + 31*time.Second) }, ""},
-		"to be moved":             {func(w waitingPending) { w.door().Start = noon.Add(12*time.Minute + 30*time.Second) }, "change reservation DOOR from 2026-11-21T12:15:00Z"},
-		"the job is to start":     {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-39 * time.Second) }, ""},
-		"the job does not start":  {func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) }, "delete reservation DOOR"},
-		"started while no daemon": {func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWaitingPending()
-			test.given(w)
-			assert.Equal(t, test.want, w.inSlurm())
-		})
+	w := newWaitingPending()
+	starts := func(in time.Duration) string {
+		w.door().Start = noon.Add(in)
+		return w.inSlurm()
 	}
+	assert.Empty(t, starts(12*time.Minute+31*time.Second), "moved minutes ago")
+	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", starts(12*time.Minute+30*time.Second))
+	assert.Empty(t, starts(-time.Minute), "started while no daemon ran")
+	w.up("alpha-a3-[0-1]")
+	assert.Empty(t, starts(-39*time.Second), "the job is to start")
+	assert.Equal(t, "delete reservation DOOR", starts(-41*time.Second), "the job does not start")
 }
 
 // A daemon may stop after any step for a job that waits pending, and anything may have happened by
@@ -327,7 +319,6 @@ func TestPendingJobsGetDoors(t *testing.T) {
 		"none before its start time":   {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(2*time.Minute) }, ""},
 		"none for want of a licence":   {func(w waitingPending) { w.job().Reason = "Licenses" }, ""},
 		"none for more than there are": {func(w waitingPending) { w.job().NodeCount = 5 }, ""},
-		"none for a job that was late": {func(w waitingPending) { w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(time.Minute)}} }, ""},
 		"if it is expedited":           {func(w waitingPending) { w.job().State = slurm.JobExpediting }, pair},
 		"none from a single pass":      {func(w waitingPending) { w.Snap.Promises = false }, ""},
 		"none beside idle machines": {func(w waitingPending) {
@@ -505,13 +496,8 @@ func TestMachineOfANodePoweredUpByAnAdminIsKept(t *testing.T) {
 	assert.NotContains(t, w.inSlurm(), "power_down")
 }
 
-// inCompute lists a plan's actions outside Slurm.
-func (w waitingPending) inCompute() (done []string) {
-	for _, a := range plan.Compute(w.Scene()).Actions {
-		done = append(done, a.String())
-	}
-	return done
-}
+// inCompute lists a plan's actions, also those outside Slurm.
+func (w waitingPending) inCompute() string { return fmt.Sprint(plan.Compute(w.Scene()).Actions) }
 
 // next adds job 8, which is less important than job 7. Job 8 waits for two machines behind a door
 // over the last two nodes that was made half a minute ago. Its request is queued at Google. next
@@ -522,9 +508,7 @@ func (w waitingPending) next() string {
 	j.ID, j.ArrayID, j.Priority, j.Reservation = 8, 8, 5, door
 	w.Snap.Jobs, w.Snap.Requeues[8] = append(w.Snap.Jobs, j), true
 	w.reserve(door, 14*time.Minute+30*time.Second, "alpha-a3-[2-3]", "PURGE_COMP=00:05:00")
-	w.Group("alpha-a3-job-8", mig.Stamp{NodeSet: "a3", Job: 8}, mig.Request{
-		Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[2-3]"), Duration: 4 * time.Hour, Created: noon.Add(-20 * time.Second),
-	})
+	w.Requested(8, "alpha-a3-[2-3]", 20*time.Second)
 	return door
 }
 
@@ -549,7 +533,7 @@ func TestMachinesBehindAnEndedDoorAreKeptForAnotherJob(t *testing.T) {
 			w.next()
 			given(w)
 			assert.Equal(t, "delete reservation DOOR", w.done())
-			assert.NotContains(t, strings.Join(w.inCompute(), "\n"), "delete instances")
+			assert.NotContains(t, w.inCompute(), "delete instances")
 		})
 	}
 }
@@ -616,7 +600,6 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 			w.job().State, w.job().Nodes = slurm.JobCompleting, scenetest.Names("alpha-a3-0")
 		}, "set nodes alpha-a3-2 resume"},
 		"Slurm has requeued it": {waitingPending.requeued, "set nodes alpha-a3-2 resume\n" + again},
-		"Slurm may start it":    {func(w waitingPending) { w.requeued(); w.job().Reason = "Priority" }, "set nodes alpha-a3-2 resume\n" + again},
 		"the lost node is all that is left": {func(w waitingPending) {
 			w.requeued()
 			w.Nodes("alpha-a3-3", "IDLE+CLOUD+DRAIN+POWERED_DOWN")
@@ -630,11 +613,7 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 			w.requeued()
 			w.job().Limit.Duration = 4 * time.Hour
 		}, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
-		"it is held": {func(w waitingPending) { w.requeued(); w.job().Priority = 0 }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
-		"it waits for another job": {func(w waitingPending) {
-			w.requeued()
-			w.job().Reason = "Dependency"
-		}, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
+		"it is held":              {func(w waitingPending) { w.requeued(); w.job().Priority = 0 }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
 		"it starts tomorrow only": {func(w waitingPending) { w.requeued(); w.job().Start = noon.Add(24 * time.Hour) }, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
 		"it was not to be requeued": {func(w waitingPending) {
 			w.requeued()
@@ -727,10 +706,8 @@ func TestRequestBehindAnEndedDoorEndsForTheDoorsReason(t *testing.T) {
 	} {
 		w := newWaitingPending()
 		change(w.job())
-		assert.NotContains(t, strings.Join(w.inCompute(), "\n"), "request 2 nodes", why)
-		w.Group("alpha-a3-job-7", mig.Stamp{NodeSet: "a3", Job: 7}, mig.Request{
-			Name: "a1", State: mig.Accepted, Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour, Created: noon.Add(-50 * time.Second),
-		})
+		assert.NotContains(t, w.inCompute(), "request 2 nodes", why)
+		w.Requested(7, "alpha-a3-[0-1]", 50*time.Second)
 		ends := endedIn(plan.Compute(w.Scene()))
 		assert.Equal(t, map[string]string{doorName: why, "us-central1/alpha-a3-job-7/a1": why}, ends)
 	}

@@ -41,9 +41,6 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 	in("keeps what it asked for such a node, though Slurm forgets that no job had it",
 		seen(freed("alpha-a3-5", risingIdle), group("alpha-a3-node-5", forNode("a3", "alpha-a3-5"), request("a1",
 			mig.Accepted, "alpha-a3-5", time.Hour))))
-	in("leaves a job alone while its nodes start one after the other", seen(nodes("alpha-a3-0", running),
-		nodes("alpha-a3-1", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-1]"),
-		groupOf(7, accepted("alpha-a3-[0-1]")), machinesOf(7, "alpha-a3-0")))
 	in("adopts a live request for another job's nodes if its lease is long enough",
 		seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "10:00", configured, "alpha-a3-[0-1]"),
 			groupOf(7, accepted("alpha-a3-[0-1]"))))
@@ -56,10 +53,6 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 	in("cancels the request of a job that was cancelled, and hands the nodes back",
 		seen(freed("alpha-a3-[0-1]", risingIdle), groupOf(7, accepted("alpha-a3-[0-1]"))),
 		"cancel request alpha-a3-job-7/a1", "set nodes alpha-a3-[0-1] power_down_force")
-	in("does the same for a job of a node_by_node nodeset", seen(freed("alpha-one-2", risingIdle),
-		group("alpha-one-node-2", mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7}, request("a1", mig.Accepted,
-			"alpha-one-2", 2*time.Hour))),
-		"cancel request alpha-one-node-2/a1", "set nodes alpha-one-2 power_down_force")
 	in("cancels the second of two requests for the same nodes", seen(awaits(7, "alpha-a3-0"),
 		groupOf(7, accepted("alpha-a3-0"), request("a2", mig.Accepted, "alpha-a3-0", 15*time.Minute))),
 		"cancel request alpha-a3-job-7/a2")
@@ -137,13 +130,10 @@ func TestLeaseFollowsTheTimeLimit(t *testing.T) {
 		{"{use_job_duration: true}", []string{"15:00"}, 25 * time.Minute},
 		{"{use_job_duration: true}", []string{"15:00", "1:00:00"}, 70 * time.Minute},
 		{"{use_job_duration: true, job_duration_margin: 0}", []string{"15:00"}, 15 * time.Minute},
-		{"{use_job_duration: true}", []string{"5:00"}, 15 * time.Minute},
 		{"{use_job_duration: true, job_duration_margin: 60}", []string{"5:00"}, 10 * time.Minute},
 		{"{use_job_duration: true}", []string{"UNLIMITED"}, 7 * 24 * time.Hour},
 		{"{use_job_duration: true}", []string{"365-00:00:00"}, 7 * 24 * time.Hour},
-		{"{use_job_duration: true}", []string{"Partition_Limit"}, 7 * 24 * time.Hour},
 		{"{use_job_duration: true}", []string{"15:00", "INVALID"}, 7 * 24 * time.Hour},
-		{"{use_job_duration: true}", nil, 7 * 24 * time.Hour},
 		{"{use_job_duration: true, max_run_duration: 3600}", []string{"2:00:00"}, time.Hour},
 		{"{max_run_duration: 3600}", []string{"15:00"}, time.Hour},
 	} {

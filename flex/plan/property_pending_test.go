@@ -27,7 +27,6 @@ func TestPendingJobIsPlannedForLikeOneWithNodes(t *testing.T) {
 			for _, set := range w.flexSets() { // these mean something else for a job that is CONFIGURING
 				set.Flex.KeepIdle, set.Flex.GangTimeout, set.Flex.Salvage, set.Flex.MaxAttempts = 0, 0, false, 1000
 			}
-			w.Reservations, w.Requeues = nil, map[uint32]bool{} // Slurm requeues all jobs
 			waiting := w.awaitMachines()
 			configuring := inCompute(w.snapshot(), w)
 			if w.waitPending(waiting); len(waiting) == 0 {
@@ -80,7 +79,7 @@ func (w *world) awaitMachines() (waiting []slurm.Job) {
 		for _, name := range j.Nodes {
 			w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState("ALLOCATED+CLOUD+POWERED_DOWN"), Extra: w.nodes[name].Extra}
 		}
-		w.jobs[j.ID] = j
+		w.jobs[j.ID], w.Requeues[j.ID] = j, true
 		waiting = append(waiting, j)
 	}
 	return waiting

@@ -20,7 +20,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// passes makes passes up to ten seconds apart, in which nothing else happens. It returns the rules that the
+// passes makes passes up to ten seconds apart, while nothing else happens. It returns the rules that the
 // plans break, the doors and requests of an earlier pass that a later one ends, unless they were made for
 // one of the changed jobs, and the jobs that leave a door twice.
 func passes(w *scenetest.World, count int, changed ...uint32) (wrong []string) {

@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,30 +13,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// drawIdleNodes adds most nodes to Slurm as powered down.
-func (w *world) drawIdleNodes(t *rapid.T) {
-	for _, name := range distinct(t, "powered down", 6, w.nodeNames()) {
-		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(usual[0])}
-	}
-}
-
 // drawStory draws a job with nodes, requests and instances that mostly match.
 func (w *world) drawStory(t *rapid.T) {
 	set := pick(t, "nodeset", w.flexSets()...)
 	names := distinct(t, "nodes of the job", 3, w.nodesOf(set))
-	if set.Placement && rarely(t, "more than a policy holds") {
-		names = nil
-		for i := range set.Size() {
-			names = append(names, set.NodeName(cluster, i))
-		}
-	}
 	id := w.drawJob(t, names)
 	phase := pick(t, "phase", usual...)
 	for _, name := range names {
-		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(phase)}
-		if phase == "IDLE+CLOUD" {
-			w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(phase), LastBusyTime: drawAge(t)}
-		}
+		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(phase), LastBusyTime: drawAge(t)}
 		if rarely(t, "stands out") {
 			w.drawNode(t, name)
 		}
@@ -131,40 +114,6 @@ func bootsFailed(n int, made time.Time) string {
 	return fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, made.Format(time.RFC3339))
 }
 
-// drawGroup adds a group that need not match anything.
-func (w *world) drawGroup(t *rapid.T) {
-	id := uint32(1 + upTo(t, "for job", 4))
-	set := pick(t, "for nodeset", "a3", "one", "near", "gone")
-	g := mig.Group{
-		Name:       pick(t, "name", fmt.Sprintf("alpha-%s-job-%d", set, id), fmt.Sprintf("alpha-%s-job-%d-r1", set, id), fmt.Sprintf("alpha-%s-node-%d", set, id)),
-		Region:     pick(t, "region", america, europe),
-		Stamp:      drawStamp(t, set, id),
-		TargetSize: upTo(t, "target size", 2),
-		Creating:   upTo(t, "creating", 1),
-		Created:    drawAge(t),
-		Requests:   drawRequests(t, distinct(t, "asks for", 3, append(w.nodeNames(), strangers...))),
-	}
-	if g.Stamp.Node != "" {
-		g.Name = strings.Replace(g.Name, "-job-", "-node-", 1)
-	}
-	w.groups[g.Region+"/"+g.Name] = g
-}
-
-// drawStamp draws a stamp, mostly one of ours.
-func drawStamp(t *rapid.T, set string, id uint32) mig.Stamp {
-	s := mig.Stamp{Version: 1, Cluster: cluster, NodeSet: set, Job: id}
-	if rarely(t, "of another cluster") {
-		s.Cluster = pick(t, "cluster", "alpha-a3", "beta", "")
-	}
-	switch upTo(t, "made for", 3) {
-	case 1:
-		s.Node = fmt.Sprintf("alpha-%s-%d", set, id)
-	case 2:
-		s.Node, s.Job = fmt.Sprintf("alpha-%s-%d", set, id), 0
-	}
-	return s
-}
-
 // drawRequests draws up to three requests for the nodes, oldest first.
 func drawRequests(t *rapid.T, nodes []string) []mig.Request {
 	var all []mig.Request
@@ -189,30 +138,14 @@ func drawRequests(t *rapid.T, nodes []string) []mig.Request {
 	return all
 }
 
-// drawMaker draws where an instance is and what created it.
-func (w *world) drawMaker(t *rapid.T) mig.Instance {
-	in := mig.Instance{Region: pick(t, "where", america, europe)}
-	switch upTo(t, "made by", 2) {
-	case 0:
-		for _, key := range distinct(t, "by", 1, slices.Sorted(maps.Keys(w.groups))) {
-			in.Region, in.Group, _ = strings.Cut(key, "/")
-		}
-	case 1:
-		in.Group = "somebody-elses"
-	case 2:
-		in.Stamp = drawStamp(t, pick(t, "inserted in", "bulk", "spot"), 1)
-	}
-	return in
-}
-
 // drawInstance adds an instance with the location and maker of in.
 func (w *world) drawInstance(t *rapid.T, name string, in mig.Instance) {
 	in.Name, in.Zone = name, in.Region+"-a"
 	if in.Region == europe {
 		in.Zone = europe + "-b"
 	}
-	if in.Group == "" && in.Stamp == (mig.Stamp{}) && !rarely(t, "without labels") {
-		in.Stamp = drawStamp(t, pick(t, "inserted in", "bulk", "spot"), 1)
+	if in.Group == "" {
+		in.Stamp = mig.Stamp{Version: 1, Cluster: cluster, NodeSet: pick(t, "inserted in", "bulk", "spot"), Job: 1}
 	}
 	in.Status = pick(t, "status", statuses...)
 	in.Created = drawAge(t)
@@ -220,12 +153,6 @@ func (w *world) drawInstance(t *rapid.T, name string, in mig.Instance) {
 	if rarely(t, "maintenance") {
 		in.Maintained = noon.Add(time.Duration(upTo(t, "begins in", 3)) * 4 * time.Minute)
 	}
-	in.Model = mig.FlexStart
-	if set, _, known := w.cfg.Find(name); known && set.Flex != nil {
-		in.Model = set.Flex.Capacity.Model()
-	}
-	if rarely(t, "standard") {
-		in.Model = mig.Standard
-	}
+	in.Model = w.cfg.FlexSetOf(name).Flex.Capacity.Model()
 	w.instances[in.Zone+"/"+in.Name] = in
 }

@@ -1,9 +1,6 @@
 package plan_test
 
 import (
-	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -28,7 +24,7 @@ func holds(t *testing.T, r rule) {
 		snap := w.snapshot()
 		p := plan.Compute(scene.Of(w.cfg, snap))
 		if wrong := r(sightOf(w.cfg, snap), p); len(wrong) > 0 {
-			t.Fatalf("%s\nin this world:\n%s", strings.Join(wrong, "\n"), told(w))
+			t.Fatalf("%s\nin this world: %+v", strings.Join(wrong, "\n"), w.snapshot())
 		}
 	})
 }
@@ -44,7 +40,7 @@ func TestPlanDoesNotDependOnTheOrderOfItsInput(t *testing.T) {
 		w := drawWorld(t)
 		want := plan.Compute(scene.Of(w.cfg, w.snapshot()))
 		got := plan.Compute(scene.Of(w.cfg, shuffled(t, w.snapshot())))
-		require.Equal(t, want, got, "in this world:\n%s", told(w))
+		require.Equal(t, want, got, "in this world: %+v", w.snapshot())
 	})
 }
 
@@ -76,33 +72,6 @@ func mixed[T any](t *rapid.T, list []T) []T {
 	return rapid.Permutation(list).Draw(t, "order")
 }
 
-// The nodes of nodeset one are requested separately, the first two of them also without a job. All
-// are powering up, and there are too few places for all.
-func TestMostImportantJobsAreServedFirst(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := emptyWorld(drawConfig(t))
-		priority := map[string]uint64{} // priority of the nodes that a job waits for
-		for i, name := range []string{"alpha-one-0", "alpha-one-1", "alpha-one-2", "alpha-one-3"} {
-			w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}
-			if i >= 2 || rapid.Bool().Draw(t, "wanted by a job") {
-				id := uint32(i + 1)
-				priority[name] = uint64(upTo(t, "priority", 9))
-				w.jobs[id] = slurm.Job{ID: id, State: slurm.JobConfiguring, Partition: "shared", Nodes: []string{name}, Priority: priority[name]}
-			}
-		}
-		p := plan.Compute(scene.Of(w.cfg, w.snapshot()))
-		served := asked(p)
-		require.Len(t, served, min(len(w.nodes), w.cfg.Options.MaxActiveRequests))
-		for waits, important := range priority {
-			for node, less := range priority {
-				if slices.Contains(served, node) && !slices.Contains(served, waits) && less < important {
-					t.Errorf("node %s of priority %d is asked for, and %s of priority %d waits", node, less, waits, important)
-				}
-			}
-		}
-	})
-}
-
 // Other programs may write the fields that we read: a node's comment, reason and Extra, a job's
 // AdminComment, a reservation's name, a request's name and its error. No text may lead to a plan
 // that breaks a rule.
@@ -130,137 +99,5 @@ func FuzzWhatOthersWrite(f *testing.F) {
 				}
 			}
 		}
-	})
-}
-
-// B1, B4: lists lack machines of ours, or show them without their group. The groups count these
-// machines, and report them or fail to.
-func TestIncompleteListLosesNoMachine(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		snap := w.snapshot()
-		snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { // not of another nodeset
-			set := w.cfg.FlexSetOf(in.Name)
-			return slices.ContainsFunc(snap.Groups, func(g mig.Group) bool {
-				return g.ID() == in.GroupID() && (set == nil || g.Stamp.NodeSet != set.Name)
-			})
-		})
-		truth := sightOf(w.cfg, snap)
-		there := map[string][]mig.Instance{} // instances of ours, by region/group
-		for _, in := range snap.Instances {
-			if key := in.Region + "/" + in.Group; truth.hasGroup(in.Region, in.Group) && !in.Leaving() {
-				there[key] = append(there[key], in)
-			}
-		}
-		for i := range snap.Groups {
-			g := &snap.Groups[i]
-			g.TargetSize, g.Creating = len(there[g.Region+"/"+g.Name]), 0
-			for _, r := range g.Live() {
-				g.TargetSize, g.Creating = g.TargetSize+len(r.Instances), g.Creating+len(r.Instances)
-			}
-		}
-		snap.Instances = hideSome(t, snap.Instances)
-		snap.Members = map[mig.GroupID]scene.Members{}
-		for _, g := range snap.Miscounted(snap.Groups) {
-			snap.Members[g.ID()] = drawMembers(t, there[g.Region+"/"+g.Name])
-		}
-		p := plan.Compute(scene.Of(w.cfg, snap))
-		for _, a := range p.Actions {
-			if a, ok := a.(action.DeleteGroup); ok {
-				for _, in := range there[a.Group.String()] {
-					if truth.busy(in.Name, holdsNodes) {
-						t.Fatalf("%s has instance %s, and a job has its node: %s\nin this world:\n%s", a.Group.Name, in.Name, a, told(w))
-					}
-				}
-			}
-		}
-		for _, name := range asked(p) {
-			for key, instances := range there {
-				if slices.Contains(mig.Names(instances), name) && !isOthers(truth, key, name) {
-					t.Fatalf("instance %s of %s is asked for again\nin this world:\n%s", name, key, told(w))
-				}
-			}
-		}
-	})
-}
-
-// isOthers reports whether the node now belongs to a job other than the one that the group was
-// created for, while the group does not name its hidden machines. Nothing then shows that the group
-// still has a machine of that name, and Compute refuses a second one.
-func isOthers(s *sight, group, node string) bool {
-	for _, g := range s.snap.Groups {
-		if g.ID().String() == group && len(s.jobs[node]) > 0 {
-			return !slices.ContainsFunc(s.jobs[node], func(j slurm.Job) bool { return g.Stamp.IsFor(j.ID, j.Array(), j.User) })
-		}
-	}
-	return false
-}
-
-// hideSome returns the instances without some of them, and some without their group.
-func hideSome(t *rapid.T, all []mig.Instance) (seen []mig.Instance) {
-	for _, in := range all {
-		switch upTo(t, "how it shows", 2) {
-		case 1:
-			continue
-		case 2:
-			in.Group = ""
-		}
-		seen = append(seen, in)
-	}
-	return seen
-}
-
-// drawMembers draws what a group reports about its instances.
-func drawMembers(t *rapid.T, all []mig.Instance) (m scene.Members) {
-	if rarely(t, "it does not say") {
-		return scene.Members{Err: errors.New("503")}
-	}
-	for _, in := range all {
-		m.All = append(m.All, mig.Member{Name: in.Name, Status: in.Status, Action: "NONE"})
-	}
-	return m
-}
-
-// A1: if a job's row is unreadable, none of its machines is deleted and none of its nodes is
-// powered down, whichever part of the row could be read. If the row's nodes are unreadable, the
-// nodes' own states protect them.
-func TestUnreadableJobKeepsItsNodes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		w.Partitions = []slurm.Partition{{Name: "train", Exclusive: true, Begins: true}, {Name: "shared", Begins: true}}
-		if len(w.jobs) == 0 {
-			t.Skip("the world is without jobs")
-		}
-		job := w.jobs[pick(t, "job that cannot be read", slices.Sorted(maps.Keys(w.jobs))...)]
-		row := slurm.UnreadRow{Kind: slurm.JobRow, Why: "time"}
-		if rapid.Bool().Draw(t, "its id can be read") {
-			row.Name = fmt.Sprint(job.ID)
-		}
-		if rapid.Bool().Draw(t, "its nodes can be read") {
-			row.Nodes, row.NodesKnown = job.Nodes, true
-		} else if !w.showHeld(job) {
-			t.Skip("no witness is left")
-		}
-		s := sightOf(w.cfg, w.snapshot())
-		s.jobs = map[string][]slurm.Job{}
-		for _, name := range job.Nodes {
-			s.jobs[name] = []slurm.Job{job}
-		}
-		delete(w.jobs, job.ID)
-		w.Unread = slurm.Unread{row}
-		for _, wrong := range sparesWhatAJobRunsOn(s, plan.Compute(scene.Of(w.cfg, w.snapshot()))) {
-			t.Errorf("of %s: %s\nin\n%s", row, wrong, told(w))
-		}
-	})
-}
-
-// showHeld reports whether all of the job's nodes show that a job has them, and no other job holds
-// them exclusively.
-func (w *world) showHeld(job slurm.Job) bool {
-	return !slices.ContainsFunc(job.Nodes, func(name string) bool {
-		n, shown := w.nodes[name]
-		return !shown || !n.State.Held() || slices.ContainsFunc(inOrder(w.jobs), func(j slurm.Job) bool {
-			return j.ID != job.ID && j.Partition == "train" && slices.Contains(j.Nodes, name)
-		})
 	})
 }

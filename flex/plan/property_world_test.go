@@ -1,12 +1,9 @@
 package plan_test
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -52,11 +49,6 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// strangers are nodes that are not ours: beyond the size in the configuration, of an unknown
-// nodeset, of an unmanaged nodeset, and of clusters with other names. One of these cluster names
-// starts with ours.
-var strangers = []string{"alpha-a3-6", "alpha-gone-0", "alpha-cpu-0", "alpha-a3-x-0", "beta-a3-0"}
-
 // usual are the states that Slurm shows in a node's normal life cycle.
 var usual = []string{
 	"IDLE+CLOUD+POWERED_DOWN", "ALLOCATED+CLOUD+POWERED_DOWN", "IDLE+CLOUD+POWERED_DOWN+POWER_UP",
@@ -91,8 +83,6 @@ type world struct {
 	jobs      map[uint32]slurm.Job
 	groups    map[string]mig.Group    // by region/name
 	instances map[string]mig.Instance // by zone/name
-	recalled  []string                // unread regions with a complete earlier state
-	unread    map[uint32]bool         // jobs with an unreadable record
 	scene.Snapshot
 }
 
@@ -110,42 +100,8 @@ func (w *world) snapshot() scene.Snapshot {
 			s.Instances = append(s.Instances, in)
 		}
 	}
-	for _, j := range s.Jobs {
-		if _, drawn := s.Requeues[j.ID]; !drawn && !w.unread[j.ID] {
-			s.Requeues[j.ID] = true
-		}
-	}
-	w.recall(&s)
 	s.BackfillWindow = 24 * time.Hour
 	return s
-}
-
-// recall adds the last known state of unseen regions, and when machines there end.
-func (w *world) recall(s *scene.Snapshot) {
-	s.Ends = map[string]time.Time{}
-	for _, region := range w.recalled {
-		if s.Unseen[region] == nil {
-			continue
-		}
-		known := scene.LastKnown{At: noon.Add(-5 * time.Minute)}
-		for _, g := range inOrder(w.groups) {
-			if g.Region == region {
-				known.Groups = append(known.Groups, g)
-			}
-		}
-		for _, in := range inOrder(w.instances) {
-			if in.Region == region {
-				known.Instances = append(known.Instances, in)
-			}
-			if in.Region == region && !in.Until().IsZero() && w.nodes[in.Name].State.Power() == slurm.On {
-				s.Ends[in.Name] = in.Until()
-			}
-		}
-		if s.LastKnown == nil {
-			s.LastKnown = map[string]scene.LastKnown{}
-		}
-		s.LastKnown[region] = known
-	}
 }
 
 func inOrder[K interface{ ~string | ~uint32 }, V any](m map[K]V) []V {
@@ -156,116 +112,37 @@ func inOrder[K interface{ ~string | ~uint32 }, V any](m map[K]V) []V {
 	return all
 }
 
-// emptyWorld returns a world with usable templates and nothing else.
-func emptyWorld(cfg *config.Config) *world {
+// drawWorld draws a world of jobs with nodes at any point of their life cycle, and of nodes in states
+// that may be impossible.
+func drawWorld(t *rapid.T) *world {
 	w := &world{
-		cfg: cfg, nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
+		cfg: drawConfig(t), nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
 		Snapshot: scene.Snapshot{
-			Now: noon,
-			Slurm: scene.Slurm{
-				Told:     map[uint32]string{},
-				Reach:    map[uint32]scene.Reach{},
-				Requeues: map[uint32]bool{},
-				Limits:   map[uint32]scene.JobLimits{},
-			},
-			Compute: scene.Compute{Templates: map[string]scene.Template{}, Unseen: map[string]error{}, Members: map[mig.GroupID]scene.Members{}},
-			Memory:  scene.Memory{Refused: map[string]scene.Refusal{}, Missed: map[string]bool{}},
+			Now:     noon,
+			Slurm:   scene.Slurm{Told: map[uint32]string{}, Reach: map[uint32]scene.Reach{}, Requeues: map[uint32]bool{}},
+			Compute: scene.Compute{Templates: map[string]scene.Template{}, Unseen: map[string]error{}},
+			Memory:  scene.Memory{Refused: map[string]scene.Refusal{}, Missed: map[string]bool{}, Preempted: map[string]bool{}},
 		},
 	}
 	for _, set := range w.flexSets() {
 		w.Templates[set.Template] = scenetest.FlexTemplate("a4-highgpu-8g")
 	}
-	return w
-}
-
-// drawWorld draws a world of jobs with nodes at any point of their life cycle, and of resources
-// that match nothing.
-func drawWorld(t *rapid.T) *world {
-	w := emptyWorld(drawConfig(t))
 	w.ResumeTimeout = pick(t, "ResumeTimeout", 0, time.Hour, 18*time.Hour)
-	w.drawIdleNodes(t)
+	for _, name := range distinct(t, "powered down", 6, w.nodeNames()) {
+		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(usual[0])}
+	}
 	for range upTo(t, "jobs", 4) {
 		w.drawStory(t)
 	}
 	for range upTo(t, "odd nodes", 3) {
-		w.drawNode(t, pick(t, "odd node", append(w.nodeNames(), strangers...)...))
-	}
-	for range upTo(t, "odd jobs", 2) {
-		w.drawJob(t, distinct(t, "its nodes", 3, append(w.nodeNames(), strangers...)))
+		w.drawNode(t, pick(t, "odd node", w.nodeNames()...))
 	}
 	if rarely(t, "heterogeneous") {
 		w.joinJobs()
-	} else if upTo(t, "shared", 2) > 0 {
-		w.joinSharers(t)
-	}
-	for range upTo(t, "odd groups", 3) {
-		w.drawGroup(t)
-	}
-	for range upTo(t, "odd instances", 3) {
-		w.drawInstance(t, pick(t, "odd instance", append(w.nodeNames(), strangers...)...), w.drawMaker(t))
 	}
 	w.drawMemory(t)
-	if rarely(t, "limited") {
-		w.drawLimits(t)
-	}
-	if rarely(t, "blocked by an admin") {
-		w.drawBlock(t)
-	}
-	if pick(t, "leases reserved before", false, true) {
-		w.reserveEnds(pick(t, "each for", 10*time.Minute, 365*24*time.Hour))
-	}
 	return w
-}
-
-// drawLimits adds limits on GPU hours and money, and what was used of them. A machine has 8 GPUs, and
-// costs 40 an hour.
-func (w *world) drawLimits(t *rapid.T) {
-	w.Spent, w.Accounts = scene.Spent{Hours: map[string]scene.Amount{}}, map[uint32]string{}
-	for _, set := range w.flexSets() {
-		w.Spent.Hours[set.Name] = scene.Amount{GPU: 8 * 3600, Cost: 40}
-	}
-	for id := range w.jobs {
-		w.Accounts[id] = fmt.Sprint("account-", id%2)
-	}
-	for _, l := range []config.Limit{
-		{Account: "account-0", GPUHours: 16}, {Account: "account-1", Cost: 80}, {Partition: "train", GPUHours: 100}, {GPUHours: 400, Cost: 2500},
-	} {
-		l.Name, l.Per = fmt.Sprint("limit-", len(w.cfg.Options.Limits)), config.Day
-		w.cfg.Options.Limits = append(w.cfg.Options.Limits, l)
-		used := float64(upTo(t, "used hours", 3))
-		w.Spent.Of = append(w.Spent.Of, scene.Spending{From: noon.Add(-12 * time.Hour), To: noon.Add(12 * time.Hour), Used: scene.Amount{GPU: 8 * 3600, Cost: 40}.Times(used)})
-	}
-}
-
-// drawBlock adds an admin's block, perhaps one that has ended, to the nodes of a nodeset without an
-// Extra.
-func (w *world) drawBlock(t *rapid.T) {
-	block := memo.Block{At: noon.Add(-time.Hour), Until: pick(t, "until", time.Time{}, noon.Add(time.Hour), noon), Cancels: pick(t, "cancels", false, true)}
-	for _, name := range w.nodesOf(pick(t, "blocked", w.flexSets()...)) {
-		if n, shown := w.nodes[name]; shown && n.Extra == "" {
-			n.Extra = block.String()
-			w.nodes[name] = n
-		}
-	}
-}
-
-// reserveEnds adds the reservations that an earlier pass would have made around the ends of leases.
-// Older versions reserved for a year.
-func (w *world) reserveEnds(lasts time.Duration) {
-	nodes := map[string][]string{}
-	for _, key := range slices.Sorted(maps.Keys(w.instances)) {
-		if in := w.instances[key]; !in.Until().IsZero() {
-			name := memo.Reservation(cluster, in.Until().Truncate(time.Minute))
-			nodes[name] = append(nodes[name], in.Name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		start := memo.ParseHold(cluster, name).At
-		w.Reservations = append(w.Reservations, slurm.Reservation{
-			Name: name, Start: start, End: start.Add(lasts), Nodes: slices.Compact(slices.Sorted(slices.Values(nodes[name]))),
-		})
-	}
 }
 
 // houseConfig returns the configuration of the house.
@@ -329,17 +206,11 @@ func (w *world) flexSets() []*config.NodeSet {
 	return slices.DeleteFunc(slices.Clone(w.cfg.NodeSets), func(s *config.NodeSet) bool { return s.Flex == nil })
 }
 
-// drawMemory draws everything that is neither a node nor a job nor in Compute.
+// drawMemory draws what earlier passes remember, unread regions, and the records of jobs.
 func (w *world) drawMemory(t *rapid.T) {
-	for _, set := range w.flexSets() {
-		w.drawTemplate(t, set)
-	}
 	for _, region := range []string{america, europe} {
 		if rarely(t, "unseen") {
 			w.Unseen[region] = errors.New("read instances: 503")
-			if rapid.Bool().Draw(t, "was read before") {
-				w.recalled = append(w.recalled, region)
-			}
 		}
 	}
 	for _, g := range inOrder(w.groups) {
@@ -354,19 +225,14 @@ func (w *world) drawMemory(t *rapid.T) {
 			w.Refused[memo.JobGroup(cluster, "spot", j.ID, 0)] = scene.Refusal{Cause: drawCause(t), Message: "no", At: drawAge(t), Times: 1}
 		}
 	}
-	w.Missed, w.Preempted = map[string]bool{}, map[string]bool{}
 	for _, n := range inOrder(w.nodes) {
 		if rapid.Bool().Draw(t, "missed") {
 			w.Missed[n.Name], w.Preempted[n.Name] = true, rapid.Bool().Draw(t, "preempted")
 		}
 	}
-	w.unread = map[uint32]bool{}
 	for _, j := range inOrder(w.jobs) {
-		switch {
-		case rarely(t, "of salloc"):
-			w.Requeues[j.ID] = false
-		case rarely(t, "record unread"):
-			w.unread[j.ID] = true
+		if !rarely(t, "record unread") {
+			w.Requeues[j.ID] = !rarely(t, "of salloc")
 		}
 		if rarely(t, "reached") {
 			w.Reach[j.ID] = pick(t, "reach", scene.BySignal, scene.ByTerminal)
@@ -374,59 +240,6 @@ func (w *world) drawMemory(t *rapid.T) {
 		if rarely(t, "told") {
 			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations", memo.OwnComment+memo.Unplaced)
 		}
-	}
-	w.drawAsked(t)
-	w.drawUsers(t)
-	for i := range upTo(t, "reservations", 2) {
-		end := pick(t, "end", noon.Add(-5*time.Minute), noon.Add(time.Hour))
-		lasts := pick(t, "lasts", 10*time.Minute, 365*24*time.Hour)
-		prefix := pick(t, "prefix", "slurmflex-alpha-", "slurmflex-alpha-a3-", "slurmflex-beta-", "maintenance-", "slurmflex-alpha.rest-")
-		w.Reservations = append(w.Reservations, slurm.Reservation{
-			Name: fmt.Sprintf("%s%d", prefix, end.Add(time.Duration(i)*time.Minute).Unix()), Start: end, End: end.Add(lasts),
-			Nodes: distinct(t, "reserved", 2, append(w.nodeNames(), strangers...)),
-		})
-	}
-	w.drawPolicies(t)
-}
-
-// drawUsers draws the users who submitted the jobs. The tasks of an array, and the components of a
-// heterogeneous job, have the same user.
-func (w *world) drawUsers(t *rapid.T) {
-	users := map[uint32]string{}
-	for _, j := range inOrder(w.jobs) {
-		whole := cmp.Or(j.HetID, j.Array(), j.ID)
-		if users[whole] == "" {
-			users[whole] = pick(t, "user", "ann", "bob")
-		}
-		j.User = users[whole]
-		w.jobs[j.ID] = j
-	}
-}
-
-// drawTemplate draws a nodeset's template: usable, unusable or unread.
-func (w *world) drawTemplate(t *rapid.T, set *config.NodeSet) {
-	template := scenetest.FlexTemplate(pick(t, "machine type", "a4-highgpu-8g", "a3-highgpu-8g"))
-	if rarely(t, "template is not fit") {
-		switch upTo(t, "what is wrong", 2) {
-		case 0:
-			delete(w.Templates, set.Template)
-			return
-		case 1:
-			template.Model = "STANDARD"
-		case 2:
-			template = scene.Template{Err: &mig.Error{
-				Op: "read instance template", Object: set.Template, Cause: drawCause(t), Err: errors.New("no"),
-			}}
-		}
-	}
-	w.Templates[set.Template] = template
-}
-
-// drawPolicies draws some workload policies, of existing and of missing groups.
-func (w *world) drawPolicies(t *rapid.T) {
-	for _, name := range distinct(t, "policies", 2, append(slices.Sorted(maps.Keys(w.groups)), america+"/alpha-near-job-1")) {
-		region, short, _ := strings.Cut(name, "/")
-		w.Policies = append(w.Policies, mig.Policy{Name: short, Region: region, Stamp: drawStamp(t, "near", 1), Created: drawAge(t)})
 	}
 }
 

@@ -70,28 +70,18 @@ func TestUnreadableNodeIsLeftAloneAndKeepsItsReservation(t *testing.T) {
 
 // A1
 func TestJobWithAnUnreadableNodeIsNotRequestedInParts(t *testing.T) {
-	for name, row := range map[string]slurm.UnreadRow{
-		"of a node with a name": {Kind: slurm.NodeRow, Name: "alpha-a3-1", Why: "no State="},
-		"of a node without one": {Kind: slurm.NodeRow, Why: "not a node record"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			given := seen(unread(row), nodes("alpha-a3-0", poweringUp), job(8, "train", "15:00", configured, "alpha-a3-[0-1]"))
-			waits := map[string]string{
-				"alpha-a3-0": "the row of node alpha-a3-1 cannot be read, and all nodes of the job are requested together",
-				"alpha-a3-1": "no row of Slurm's list of nodes shows it, as far as the list can be read",
-			}
-			if row.Name != "" {
-				given.Nodes = append(given.Nodes, slurm.Node{Name: row.Name})
-				waits[row.Name] = "Slurm shows it as UNKNOWN, which slurmflex does not understand"
-			}
-			p := planOf(alphaConfig(t), given)
-			assert.Empty(t, actions(p))
-			for _, w := range p.Waits {
-				assert.Equal(t, waits[slurm.Fold(w.Nodes)], w.Obstacle)
-			}
-			assert.Len(t, p.Waits, len(waits))
-		})
+	given := seen(unread(slurm.UnreadRow{Kind: slurm.NodeRow, Why: "not a node record"}), nodes("alpha-a3-0", poweringUp),
+		job(8, "train", "15:00", configured, "alpha-a3-[0-1]"))
+	waits := map[string]string{
+		"alpha-a3-0": "the row of node alpha-a3-1 cannot be read, and all nodes of the job are requested together",
+		"alpha-a3-1": "no row of Slurm's list of nodes shows it, as far as the list can be read",
 	}
+	p := planOf(alphaConfig(t), given)
+	assert.Empty(t, actions(p))
+	for _, w := range p.Waits {
+		assert.Equal(t, waits[slurm.Fold(w.Nodes)], w.Obstacle)
+	}
+	assert.Len(t, p.Waits, len(waits))
 }
 
 // A1

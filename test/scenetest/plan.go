@@ -11,7 +11,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// PlanJobs plans the pending jobs of a snapshot that have no plan as Slurm's backfill does for the
+// PlanJobs plans the pending jobs of a snapshot that lack a plan as Slurm's backfill does for the
 // end of the cover over cold nodes: the most important job first, each on the first free nodes of
 // the first of its partitions that has enough that fit.
 func PlanJobs(cluster string, snap *scene.Snapshot) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -76,7 +77,7 @@ func FlexTemplate(machineType string) scene.Template {
 // Names returns the names in a hostlist.
 func Names(list string) []string { return must.Get(slurm.Expand(list)) }
 
-// Scene returns the scene of the world, in which Slurm has planned the pending jobs.
+// Scene returns the scene of the world after Slurm has planned the pending jobs.
 func (w *World) Scene() *scene.Scene {
 	snap := w.Snap
 	snap.Jobs = slices.Clone(snap.Jobs)
@@ -129,6 +130,14 @@ func (w *World) Group(name string, stamp mig.Stamp, requests ...mig.Request) *mi
 		Name: name, Region: region, Stamp: stamp, Created: w.Snap.Now.Add(-time.Hour), Requests: requests,
 	})
 	return &w.Snap.Groups[len(w.Snap.Groups)-1]
+}
+
+// Requested creates a group for a job's nodes, with a request for them that Compute accepted that long ago.
+func (w *World) Requested(job uint32, list string, ago time.Duration) *mig.Group {
+	set := w.Config.FlexSetOf(Names(list)[0]).Name
+	return w.Group(memo.JobGroup(w.Config.Cluster, set, job, 0), mig.Stamp{NodeSet: set, Job: job}, mig.Request{
+		Name: "a1", State: mig.Accepted, Instances: Names(list), Duration: 4 * time.Hour, Created: w.Snap.Now.Add(-ago),
+	})
 }
 
 // NoGroup removes a group.

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
@@ -115,21 +114,6 @@ func (s *world) faces(t *testing.T, job uint32) (comment string, why Answer, row
 		}
 	}
 	return s.comment(job), why, rows
-}
-
-// Slurm shows a start for a held job. It also shows the earliest start of a requeued job.
-func TestStatusShowsOnlyStartsThatSlurmExpects(t *testing.T) {
-	for reason, want := range map[string]string{
-		"JobHeldAdmin": "pending: pending in partition train: an admin or Slurm holds it (JobHeldAdmin)",
-		"JobHeldUser":  "pending: pending in partition train: its owner holds it (JobHeldUser)",
-		"BeginTime":    "pending: pending in partition train: it may not start yet (BeginTime); cannot start before 12:01:00",
-		"Resources":    "pending: pending in partition train: too few nodes are free (Resources); expected to start at 12:01:00",
-	} {
-		s := newWorld()
-		s.pending(812, reason).Start = noon.Add(time.Minute)
-		_, _, rows := s.faces(t, 812)
-		assert.Equal(t, []string{want}, rows)
-	}
 }
 
 // comment returns the AdminComment of a job after the pass.

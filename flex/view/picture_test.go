@@ -8,13 +8,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 // The picture of status in docs/reference.md is the table itself. UPDATE=1 draws it again.
 func TestPictureOfStatusMatchesItsOutput(t *testing.T) {
-	golden(t, "../../../docs/status.svg", picture(workday().view().Table(Layout{Now: noon, Width: Width, Color: true})))
+	v := workday().view()
+	colored := v.Table(Layout{Now: noon, Width: Width, Color: true})
+	golden(t, "../../../docs/status.svg", picture(colored))
+
+	plain := v.Table(Layout{Now: noon, Width: Width})
+	narrow(t, plain)
+	for _, code := range []Tone{Good, Warn, Bad, Head, reset} {
+		colored = strings.ReplaceAll(colored, string(code), "")
+	}
+	assert.Equal(t, plain, colored, "colors change nothing else")
 }
 
 // workday returns a world with several users: jobs that wait, run and are pending, and idle machines.

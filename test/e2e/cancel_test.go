@@ -111,7 +111,7 @@ func addStrangers(t *testing.T, l *lab.Lab) {
 	create(t, l, "instanceGroupManagers/"+beta+"/resizeRequests", &compute.InstanceGroupManagerResizeRequest{
 		Name: "a1", Instances: []*compute.PerInstanceConfig{{Name: "alpha-b-a3-0"}}, RequestedRunDuration: &compute.Duration{Seconds: 600},
 	})
-	awaitMute(t, l, "alpha-b-a3-0")
+	await(t, 2*time.Minute, "its machine", func() bool { return readFile(l.Log("mute.log")) == "alpha-b-a3-0\n" })
 }
 
 // awaitStrangersAlone waits until the cloud has nothing but these and the strangers' groups.

@@ -479,20 +479,3 @@ func TestTrialOnGKEPassesAndCleansUp(t *testing.T) {
 		g.awaitClean()
 	})
 }
-
-// awaitReservedFrom waits until our reservation keeps jobs off a node from the minute of the given
-// time.
-func awaitReservedFrom(t *testing.T, l *lab.Lab, node string, from time.Time) {
-	t.Helper()
-	start := from.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
-	awaitShown(t, time.Minute, "a reservation of "+node+" from "+start, func() (string, bool) {
-		all := ask(t, l, "scontrol", "show", "reservation", "-o")
-		for line := range strings.Lines(all) {
-			if strings.Contains(line, "ReservationName=slurmflex-alpha-") && strings.Contains(line, "Nodes="+node+" ") &&
-				strings.Contains(line, "StartTime="+start) {
-				return line, true
-			}
-		}
-		return all, false
-	})
-}

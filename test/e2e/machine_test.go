@@ -6,7 +6,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,26 +21,6 @@ import (
 func mute(t *testing.T, l *lab.Lab, nodes string) {
 	t.Helper()
 	require.NoError(t, l.Mute(nodes))
-}
-
-// awaitMute waits until machines of these nodes run without a slurmd.
-func awaitMute(t *testing.T, l *lab.Lab, nodes ...string) {
-	t.Helper()
-	await(t, 2*time.Minute, "mute machines", func() bool {
-		mute := strings.Fields(readFile(l.Log("mute.log")))
-		slices.Sort(mute)
-		return slices.Equal(mute, nodes)
-	})
-}
-
-func TestJobWithALostMachineIsRequeuedBeforeSlurmdTimeout(t *testing.T) {
-	l := withDaemon(t)
-	id := submitScript(t, l, "sleep 1000", "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
-	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
-	tell(t, l, "vms/alpha-a3-0/delete", nil)
-	awaitJob(t, l, time.Minute, id, "Restarts", "1")
-	assert.Contains(t, readFile(l.Log("slurmctld.log")), "machine lost: ")
-	cancelForGood(t, l, id)
 }
 
 func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
@@ -148,7 +127,14 @@ func endLease(t *testing.T, l *lab.Lab, node string, left time.Duration) {
 func awaitReservation(t *testing.T, l *lab.Lab, node string) {
 	t.Helper()
 	vm, _ := state(t, l).Instance(node)
-	start := vm.Terminates.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
+	awaitReservedFrom(t, l, node, vm.Terminates)
+}
+
+// awaitReservedFrom waits until our reservation keeps jobs off a node from the minute of the given
+// time.
+func awaitReservedFrom(t *testing.T, l *lab.Lab, node string, from time.Time) {
+	t.Helper()
+	start := from.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
 	awaitShown(t, time.Minute, "a reservation of "+node+" from "+start, func() (string, bool) {
 		all := ask(t, l, "scontrol", "show", "reservation", "-o")
 		for line := range strings.Lines(all) {

@@ -20,10 +20,8 @@ func TestCheckReportsTheFormerGate(t *testing.T) {
 		conf slurm.Config
 		want []string
 	}{
-		"none":              {},
 		"another program":   {conf: slurm.Config{"PrologSlurmctld": own}},
 		"one of several":    {conf: slurm.Config{"PrologSlurmctld[0]": own, "PrologSlurmctld[1]": gate}, want: []string{gate + " no longer waits for nodes"}},
-		"the only one":      {conf: slurm.Config{"PrologSlurmctld": gate}, want: []string{gate + " no longer waits for nodes"}},
 		"a missing program": {conf: slurm.Config{"PrologSlurmctld": "/nonexistent/gate"}, want: []string{"no such file or directory, so no job starts; remove this key"}},
 	} {
 		t.Run(name, func(t *testing.T) {

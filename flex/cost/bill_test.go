@@ -96,17 +96,6 @@ func TestOnlyTheBilledPeriodIsCounted(t *testing.T) {
 	}
 }
 
-func TestDaysFollowTheTimeZone(t *testing.T) {
-	zone, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Skip("the time zone database is missing")
-	}
-	e := lease(12 * hour) // from 20:00 of the previous day; the clock is set back at night
-	b := newBill(Day, 0, 0, zone)
-	b.Take(e)
-	assert.Equal(t, map[string]float64{"2026-10-31": 4 * hour, "2026-11-01": 8 * hour}, rowsOf(b))
-}
-
 // month returns a simulated month of machines that are unused, used and shared.
 func month(random *rand.Rand) (leases []*history.Entry) {
 	for range 2000 {
@@ -172,15 +161,6 @@ func TestRaceLossesAreInTheBill(t *testing.T) {
 		b.Take(given)
 		assert.Equal(t, want, b.report("alpha", nil).RaceLost, "%v", bounds)
 	}
-}
-
-func TestLargestRowIsFirst(t *testing.T) {
-	b := newBill(User, 0, 0, time.UTC)
-	small, large := lease(10), lease(20)
-	large.User = "bob"
-	b.Take(small)
-	b.Take(large)
-	assert.Equal(t, []string{"bob", "ada"}, []string{b.sorted()[0].Key, b.sorted()[1].Key})
 }
 
 // The clocks go from 0:00 to 1:00 in Santiago on 6 September, and from 1:00 to 0:00 in Havana on 1

@@ -29,11 +29,11 @@ func fromFile(t *testing.T) *Prices {
 func TestEachModelHasItsOwnPrice(t *testing.T) {
 	b := newBill(User, 0, 0, time.UTC)
 	flex, other := lease(2*hour), lease(1800)
-	other.FlexStart, other.User = false, "bob"
-	b.Take(flex)
+	other.FlexStart, other.User = false, "abe"
 	b.Take(other)
+	b.Take(flex)
 	r := b.report("alpha", fromFile(t))
-	assert.Equal(t, "81.00", r.Rows[0].Cost)
+	assert.Equal(t, "81.00", r.Rows[0].Cost, "the largest row is first")
 	assert.Equal(t, "44.25", r.Rows[1].Cost, "44.245")
 	assert.Equal(t, "125.25", r.Total.Cost)
 	assert.Equal(t, "USD", r.Currency)

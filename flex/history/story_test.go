@@ -110,7 +110,10 @@ func TestRequeuedJobStartsOver(t *testing.T) {
 
 func TestOnlyNewMachinesAreCreatedForAJob(t *testing.T) {
 	w := newQueueWorld()
-	w.pass(3*time.Minute, []seen{machines("n0", view.Starting, at(-9), "g700"), machines("n1", view.Booting, at(2), "g701")}, job(slurm.JobConfiguring, "n[0-1]", at(1)))
+	w.see(3, func(w *queueWorld) {
+		machines("n0", view.Starting, at(-9), "g700")(w)
+		machines("n1", view.Booting, at(2), "g701")(w)
+	}, job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	assert.Equal(t, []string{"12:01 nodes allocated n[0-1]", "12:02 machines created 1 of 2 nodes"}, w.events())
 }
 

@@ -69,7 +69,7 @@ func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 		}
 		for _, g := range state(t, l).Groups {
 			for _, r := range g.Requests {
-				if r.State == "CREATING" || r.State == "ACCEPTED" {
+				if isLive(r) {
 					asked = append(asked, r.Instances...)
 				}
 			}

@@ -73,7 +73,7 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 	live := func(id string) (live []fakegce.Request) {
 		for _, g := range state(t, l).Groups {
 			for _, r := range g.Requests {
-				if (strings.HasSuffix(g.Name, "-job-"+id) || strings.HasSuffix(g.Name, "-arr-"+id)) && (r.State == "CREATING" || r.State == "ACCEPTED") {
+				if (strings.HasSuffix(g.Name, "-job-"+id) || strings.HasSuffix(g.Name, "-arr-"+id)) && isLive(r) {
 					live = append(live, r)
 				}
 			}

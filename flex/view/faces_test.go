@@ -47,8 +47,11 @@ var situations = []struct {
 		s.waiting(811, "alpha-a3-3")
 		s.waiting(812, "alpha-a3-[0-1]")
 	}},
-	{"the nodeset is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }},
-	{"an admin has blocked the nodeset", func(s *world) { s.blockByHand(); s.waiting(812, "alpha-a3-[0-1]") }},
+	{"the nodeset is blocked", func(s *world) { s.block(twoBoots); s.waiting(812, "alpha-a3-[0-1]") }},
+	{"an admin has blocked the nodeset", func(s *world) {
+		s.block(memo.Block{At: noon, Until: noon.Add(time.Hour), Why: "driver update"}.String())
+		s.waiting(812, "alpha-a3-[0-1]")
+	}},
 	{"a limit would be passed", func(s *world) { s.limit(480); s.waiting(812, "alpha-a3-[0-1]") }},
 	{"the region cannot be read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
@@ -74,17 +77,13 @@ var situations = []struct {
 		s.full()
 		s.pending(812, "Resources")
 	}},
-	{"its machines boot", func(s *world) { s.booting(812) }},
-	{"its machines are up", func(s *world) {
-		s.job(812, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
-		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
-		s.machines("alpha-a3-job-812", "a3", "alpha-a3-[2-4]", 5*time.Hour)
+	{"its machines boot", func(s *world) {
+		s.waiting(812, "alpha-a3-[0-1]")
+		s.machines("alpha-a3-job-812", "a3", "alpha-a3-[0-1]", 4*time.Hour)
+		s.Snap.Instances[2].Created, s.Snap.Instances[3].Created = noon.Add(-time.Minute), noon.Add(-time.Minute)
 	}},
-	{"it runs", func(s *world) {
-		s.job(812, "train", "alpha-a3-[2-4]", slurm.JobRunning)
-		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
-		s.machines("alpha-a3-job-812", "a3", "alpha-a3-[2-4]", 5*time.Hour)
-	}},
+	{"its machines are up", func(s *world) { s.up(812, "alpha-a3-[2-4]", slurm.JobConfiguring, 5*time.Hour) }},
+	{"it runs", func(s *world) { s.up(812, "alpha-a3-[2-4]", slurm.JobRunning, 5*time.Hour) }},
 }
 
 // requested makes job 812 wait with a request in trouble.

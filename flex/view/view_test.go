@@ -22,7 +22,7 @@ import (
 
 func TestTableShowsBlockedNodesetsAndUnclearStates(t *testing.T) {
 	s := newWorld()
-	s.block()
+	s.block(twoBoots)
 	s.Nodes("alpha-a3-0", "IDLE+CLOUD+LEVITATING")
 	s.because("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN", "ResumeTimeout reached", "slurm")
 	s.waiting(812, "alpha-a3-2")
@@ -280,8 +280,7 @@ func TestSpansAndMomentsAreShort(t *testing.T) {
 // C4: the last reading of an unreadable region is shown with its time.
 func TestLastReadingOfARegionIsShownWithItsTime(t *testing.T) {
 	s := newWorld()
-	s.waiting(812, "alpha-a3-[0-1]")
-	s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+	s.requested(mig.Trouble{})
 	s.unread(scenetest.US)
 	text := strings.Join(strings.Fields(s.view().Table(Layout{Now: noon})), " ")
 	assert.Contains(t, text, "last known at 11:53:00; gives up at 11:00 on Nov 22")

@@ -89,7 +89,7 @@ var stories = []struct {
 	}, "816"},
 	{"a job that is too long for its partition", func(s *world) { s.pending(816, "PartitionTimeLimit") }, "816"},
 	{"a pending job of a partition without flex nodes", func(s *world) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
-	{"a pending job of a nodeset that is blocked", func(s *world) { s.block(); s.pending(816, "Resources") }, "816"},
+	{"a pending job of a nodeset that is blocked", func(s *world) { s.block(twoBoots); s.pending(816, "Resources") }, "816"},
 	{"a job with a request being checked", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.group(812, request("a1", mig.Creating, "alpha-a3-[0-1]", "", time.Second))
@@ -110,8 +110,7 @@ var stories = []struct {
 		s.Snap.Requeues[812] = false
 	}, "812"},
 	{"a job that Slurm would not requeue, with a deadline", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
-		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+		s.requested(mig.Trouble{})
 		s.Snap.Requeues[812], s.Snap.Limits = false, map[uint32]scene.JobLimits{812: {Deadline: noon.Add(10 * time.Hour)}}
 	}, "812"},
 	{"a job with requested Spot machines", func(s *world) { s.spot(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
@@ -130,23 +129,19 @@ var stories = []struct {
 		s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 503 backendError: try again")
 	}, "813"},
 	{"a job with a request that was queued when its region was last read", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
-		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+		s.requested(mig.Trouble{})
 		s.unread(scenetest.US)
 	}, "812"},
 	{"a job that is requeued before its lease ends", func(s *world) {
 		set, _, _ := s.Config.Find("alpha-a3-2")
 		set.Flex.OnLeaseEnd = config.RequeueFirst
-		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
-		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
-		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
+		s.up(813, "alpha-a3-[2-4]", slurm.JobRunning, 2*time.Hour)
 	}, "813"},
 	{"a component that waits for other components", func(s *world) {
-		s.job(813, "train", "alpha-a3-2", slurm.JobConfiguring).HetID = 813
-		s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD+POWER_DOWN")
-		s.machines("alpha-a3-job-813", "a3", "alpha-a3-2", 2*time.Hour)
+		s.up(813, "alpha-a3-2", slurm.JobConfiguring, 2*time.Hour)
 		s.waiting(814, "alpha-a3-3")
-		s.Snap.Jobs[1].HetID, s.Snap.Jobs[1].HetOffset = 813, 1
+		s.component(&s.Snap.Jobs[0], 813, 0)
+		s.component(&s.Snap.Jobs[1], 813, 1)
 	}, "813"},
 	{"a job with a time limit beyond the rest of a lease", func(s *world) {
 		s.pending(816, "Resources")
@@ -237,7 +232,7 @@ var stories = []struct {
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Requeued, At: noon.Add(-26 * time.Hour), Reason: "no capacity"}.String()
 	}, "816"},
 	{"a nodeset", func(s *world) { *s = *busy() }, "a3"},
-	{"a nodeset that is blocked", (*world).block, "a3"},
+	{"a nodeset that is blocked", func(s *world) { s.block(twoBoots) }, "a3"},
 	{"a nodeset of a region that cannot be read", func(s *world) { s.unread(scenetest.Europe) }, "g2"},
 }
 
@@ -342,23 +337,11 @@ func (s *world) components(first uint32) {
 	s.group(first + 1)
 }
 
-// block makes two instances of nodeset a3 fail to boot.
-func (s *world) block() {
-	for i := range s.Snap.Nodes {
-		if n := &s.Snap.Nodes[i]; n.Name == "alpha-a3-7" {
-			n.Extra = memo.ReasonPrefix + "2 boots failed, the last of an instance made 2026-11-21T11:30:00Z"
-		}
-	}
-}
+// twoBoots blocks a nodeset, because two of its instances have failed to boot.
+const twoBoots = memo.ReasonPrefix + "2 boots failed, the last of an instance made 2026-11-21T11:30:00Z"
 
-// blockByHand makes an admin block nodeset a3 until 13:00.
-func (s *world) blockByHand() {
-	for i := range s.Snap.Nodes {
-		if n := &s.Snap.Nodes[i]; n.Name == "alpha-a3-7" {
-			n.Extra = memo.Block{At: noon, Until: noon.Add(time.Hour), Why: "driver update"}.String()
-		}
-	}
-}
+// block blocks nodeset a3.
+func (s *world) block(why string) { s.Node("alpha-a3-7").Extra = why }
 
 // limit adds a limit of 500 GPU hours a month for user ada, some of them used.
 func (s *world) limit(used float64) {
@@ -368,17 +351,6 @@ func (s *world) limit(used float64) {
 			From: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Used: scene.Amount{GPU: used * 3600},
 		}},
 		Hours: map[string]scene.Amount{"a3": {GPU: 8 * 3600}},
-	}
-}
-
-// booting creates the machines of a job's nodes a minute before noon.
-func (s *world) booting(id uint32) {
-	s.waiting(id, "alpha-a3-[0-1]")
-	s.machines("alpha-a3-job-812", "a3", "alpha-a3-[0-1]", 4*time.Hour)
-	for i := range s.Snap.Instances {
-		if in := &s.Snap.Instances[i]; in.Group == "alpha-a3-job-812" {
-			in.Created = noon.Add(-time.Minute)
-		}
 	}
 }
 
@@ -417,7 +389,7 @@ func TestMachinesAreStartingUntilTheirJobStarts(t *testing.T) {
 // H10
 func TestStatusListsAsManyProblemsAsItCounts(t *testing.T) {
 	s := busy()
-	s.block()
+	s.block(twoBoots)
 	s.unread("europe-west4")
 	v := s.view()
 	text := v.Table(Layout{Now: noon})

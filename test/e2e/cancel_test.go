@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -81,7 +80,6 @@ func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 
 func TestForeignGroupsAreLeftAlone(t *testing.T) {
 	l := withDaemon(t)
-	ctx := context.Background()
 	addStrangers(t, l)
 	labelled := fakegce.FlexTemplate("gcp", "a3-highgpu-8g")
 	labelled.Properties.Labels = map[string]string{"slurm_cluster_name": "alpha"}
@@ -90,12 +88,10 @@ func TestForeignGroupsAreLeftAlone(t *testing.T) {
 	createGroup(t, l, gcp, "", labelled.Name)
 	awaitCompleted(t, l, submit(t, l, "-p", "train", "-N2", "--time=15"))
 	awaitStrangersAlone(t, l, gcp)
-	_, err := l.Flex(ctx, "gc")
-	require.NoError(t, err)
+	slurmflex(t, l, "gc")
 	awaitPasses(t, l, 2)
 	awaitStrangersAlone(t, l, gcp)
-	_, err = l.Flex(ctx, "gc", "--adopt-slurm-gcp")
-	require.NoError(t, err)
+	slurmflex(t, l, "gc", "--adopt-slurm-gcp")
 	awaitStrangersAlone(t, l)
 }
 

@@ -23,7 +23,7 @@ func TestJobUsesMoreExpensiveMachinesAfterDearerAfter(t *testing.T) {
 	}
 	id := submitScript(t, l, "sleep 600", "-p", "train,spot,demand", "-N2", "--time=15")
 	awaitRequest(t, l, "alpha-a3-job-"+id)
-	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
+	awaitRunning(t, l, id)
 	assert.Equal(t, "demand", jobField(t, l, id, "Partition"))
 	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
 	run(t, l, "scontrol", "requeue", id)

@@ -26,9 +26,9 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 		moved  = "a request for other nodes"
 		none   = "no request"
 	)
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+	l := withDaemon(t, lab.NodeSet{
 		Name: "wide", Machine: "a3-ultragpu-8g", Size: 48, FlexKeys: "use_job_duration: true",
-	}}})
+	})
 	for nodes, features := range map[string]string{"alpha-wide-[0-35]": "old,any", "alpha-wide-[36-47]": "new,any"} {
 		run(t, l, "scontrol", "update", "nodename="+nodes, "availablefeatures="+features, "activefeatures="+features)
 	}

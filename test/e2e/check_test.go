@@ -44,8 +44,7 @@ func reconfigure(t *testing.T, l *lab.Lab, conf string) {
 
 func TestSlurmConfFromSlurmflexIsValidAndRunsAJob(t *testing.T) {
 	l := rightCluster(t)
-	out, err := l.Flex(context.Background(), "config", "check", "--live")
-	require.NoError(t, err)
+	out := slurmflex(t, l, "config", "check", "--live")
 	assert.Regexp(t, `^(?:.*CVE-2026-.*\n)?\S+: nodeset.cpu: ignored .*
 \S+: nodeset.g2: advice: is in partition open, .*
 (?:.*CVE-2026-.*\n)?\S+: OK: cluster alpha: slurmflex provisions 2 of 3 nodesets; Slurm and Compute match\n$`, out)

@@ -58,12 +58,11 @@ func TestKilledAndRepeatedDownLeavesOnlyForeignResources(t *testing.T) {
 	waiting := submitScript(t, l, "sleep 600", "-p", "train", "-w", "alpha-a3-[1-2]", "-N2", "--time=15")
 	fixed := submitScript(t, l, "sleep 600", "-p", "open", "-w", "alpha-g2-0", "--time=15", "--no-requeue")
 	for _, id := range []string{running, fixed} {
-		awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+		awaitRunning(t, l, id)
 	}
 	awaitRequestState(t, l, "alpha-a3-job-"+waiting, "a1", "ACCEPTED")
 	awaitUp(t, l, "alpha-st-0")
-	steps, err := l.Flex(ctx, "down", "--dry-run")
-	require.NoError(t, err)
+	steps := slurmflex(t, l, "down", "--dry-run")
 	assert.Contains(t, steps, "close partition train\n")
 	assert.Len(t, state(t, l).Groups, 6, "a dry run changes nothing")
 
@@ -102,7 +101,7 @@ func TestDrainedNodesetDoesNotStopTheOthers(t *testing.T) {
 	going := submitScript(t, l, "until [ -e "+over+" ]; do sleep 0.2; done", "-p", "open", "-w", "alpha-g2-0", "--time=15")
 	other := submitScript(t, l, "sleep 600", "-p", "train", "-w", "alpha-a3-0", "--time=15")
 	for _, id := range []string{going, other} {
-		awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+		awaitRunning(t, l, id)
 	}
 	cmd := l.Command(ctx, nil, "down", "--nodeset", "g2", "--drain", "--yes")
 	text, err := cmd.StderrPipe()

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,8 +30,7 @@ func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
 	await(t, 2*time.Minute, "the machine to be gone", func() bool { return len(state(t, l).Instances) == 0 })
 	next := submit(t, l, "-p", "train", "-N1", "--time=15")
 	awaitTold(t, l, 2*time.Minute, next, `nodeset a3 is blocked .*; ask an admin`)
-	_, err := l.Flex(context.Background(), "unblock", "a3")
-	require.NoError(t, err)
+	slurmflex(t, l, "unblock", "a3")
 	awaitRequest(t, l, "alpha-a3-job-"+next)
 	cancelForGood(t, l, id, next)
 }
@@ -68,7 +66,7 @@ func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
 	l := withDaemon(t)
 	over := filepath.Join(l.Dir, "over")
 	id := submitScript(t, l, "until [ -e "+over+" ]; do sleep 1; done", "-p", "fixed", "-w", "alpha-g2-0", "--time=30")
-	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	awaitRunning(t, l, id)
 	// Reservations start with the minute in which a lease ends.
 	minute := time.Now().Add(75 * time.Second).Truncate(time.Minute)
 	endLease(t, l, "alpha-g2-0", time.Until(minute.Add(50*time.Second)))
@@ -83,13 +81,12 @@ func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
 }
 
 func TestJobThatOutlivesItsLeaseIsWarnedAndContinuesElsewhere(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
-		{Name: "leased", Machine: "g2-standard-4", Size: 1, FlexKeys: "max_run_duration: 3600, on_lease_end: requeue, lease_end_warning: 600"},
-	}})
+	l := withDaemon(t,
+		lab.NodeSet{Name: "leased", Machine: "g2-standard-4", Size: 1, FlexKeys: "max_run_duration: 3600, on_lease_end: requeue, lease_end_warning: 600"})
 	story := filepath.Join(l.Dir, "story")
 	id := submitScript(t, l, "trap 'echo saves its work >>"+story+"' USR1\n"+
 		"echo run $SLURM_RESTART_COUNT >>"+story+"\nwhile true; do sleep 1; done", "-p", "leased", "-N1", "--time=30-00:00:00", "--comment=slurmflex:signal")
-	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	awaitRunning(t, l, id)
 	first, _ := state(t, l).Instance("alpha-leased-0")
 
 	endLease(t, l, "alpha-leased-0", 2*time.Minute)
@@ -97,7 +94,7 @@ func TestJobThatOutlivesItsLeaseIsWarnedAndContinuesElsewhere(t *testing.T) {
 	awaitTold(t, l, time.Minute, id, "requeued: the lease of its nodes ends at ")
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "PENDING")
 	update(t, l, "jobid="+id, "starttime=now") // Slurm waits for two minutes
-	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	awaitRunning(t, l, id)
 	second, _ := state(t, l).Instance("alpha-leased-0")
 	assert.True(t, second.Created.After(first.Created))
 	awaitShown(t, time.Minute, "its script to run again", func() (string, bool) {

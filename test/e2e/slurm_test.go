@@ -36,6 +36,14 @@ func run(t *testing.T, l *lab.Lab, command string, args ...string) string {
 	return out
 }
 
+// slurmflex runs a command of slurmflex and returns its output.
+func slurmflex(t *testing.T, l *lab.Lab, args ...string) string {
+	t.Helper()
+	out, err := l.Flex(context.Background(), args...)
+	require.NoError(t, err, out)
+	return out
+}
+
 // ask runs a command that may be repeated, such as a read-only command. A slurmctld that is busy
 // writing its state answers late.
 func ask(t *testing.T, l *lab.Lab, command string, args ...string) (out string) {
@@ -87,6 +95,11 @@ func awaitTold(t *testing.T, l *lab.Lab, limit time.Duration, id, pattern string
 		comment := jobField(t, l, id, "AdminComment")
 		return comment, strings.HasPrefix(comment, "flex-start: ") && form.MatchString(comment)
 	})
+}
+
+func awaitRunning(t *testing.T, l *lab.Lab, id string) {
+	t.Helper()
+	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
 }
 
 func awaitCompleted(t *testing.T, l *lab.Lab, id string) {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
@@ -105,8 +103,7 @@ func (s *world) back(reason string, done memo.Done) {
 func (s *world) faces(t *testing.T, job uint32) (comment string, why Answer, rows []string) {
 	t.Helper()
 	v := s.view()
-	why, err := v.Why(fmt.Sprint(job), noon, nil)
-	require.NoError(t, err)
+	why = ask(t, v, fmt.Sprint(job))
 	for _, r := range slices.Concat(v.Rows, v.Pending()) {
 		if slices.Contains(r.Jobs, job) {
 			rows = append(rows, strings.TrimSuffix(fmt.Sprintf("%s: %s", r.State, r.Detail(noon)), ": "))

@@ -111,8 +111,7 @@ func TestHiddenJobsHaveNoOwner(t *testing.T) {
 	v := s.view()
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
-	story, err := v.Why("812", noon, nil)
-	require.NoError(t, err)
+	story := ask(t, v, "812")
 	for _, shown := range []string{string(text), v.Table(Layout{Now: noon}), story.Text(true)} {
 		assert.NotContains(t, shown, "ada")
 		assert.Contains(t, shown, "812")

@@ -434,8 +434,7 @@ func TestWhyExplainsByFields(t *testing.T) {
 func (s *world) explained(t *testing.T, name, subject string) string {
 	t.Helper()
 	v := s.view()
-	why, err := v.Why(subject, noon, nil)
-	require.NoError(t, err)
+	why := ask(t, v, subject)
 	text := why.Text(true)
 	narrow(t, text)
 	assert.LessOrEqual(t, len(why.Fields())+1, 8, name)
@@ -556,8 +555,7 @@ func TestShorterLimitIsAdvisedOnlyForATenthLessLease(t *testing.T) {
 			request := request("a1", mig.Accepted, "alpha-a3-[0-1]", "none left", time.Hour)
 			request.Duration = test.lease
 			s.group(812, request)
-			answer, err := s.view().Why("812", noon, nil)
-			require.NoError(t, err)
+			answer := ask(t, s.view(), "812")
 			assert.Equal(t, test.want, strings.Contains(answer.YouCan, "a shorter --time"))
 		})
 	}
@@ -567,14 +565,12 @@ func TestEveryAnswerReportsAStoppedDaemon(t *testing.T) {
 	v := busy().view()
 	v.Daemon.Error = "read nodes: slurmctld is on fire"
 	for _, subject := range []string{"812", "alpha-a3-0", "alpha-a3-job-812"} {
-		answer, err := v.Why(subject, noon, nil)
-		require.NoError(t, err)
+		answer := ask(t, v, subject)
 		assert.Contains(t, answer.State+answer.Cause, "slurmflex has stopped reconciling: read nodes: slurmctld is on fire")
 	}
 	v.Daemon = nil
 	for _, subject := range []string{"812", "813", "816", "alpha-a3-0", "alpha-a3-job-812", "a3"} {
-		answer, err := v.Why(subject, noon, nil)
-		require.NoError(t, err)
+		answer := ask(t, v, subject)
 		assert.Contains(t, answer.State+answer.Cause, "the daemon is not running", subject)
 	}
 	v.Daemon = &Daemon{Standby: true, Error: "slurmctld is active on ctl2"}
@@ -588,8 +584,7 @@ func TestLongErrorIsCompleteOnlyInTheDetails(t *testing.T) {
 	s := newWorld()
 	s.waiting(812, "alpha-a3-[0-1]")
 	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: long, At: noon, Times: 1}
-	answer, err := s.view().Why("812", noon, nil)
-	require.NoError(t, err)
+	answer := ask(t, s.view(), "812")
 	assert.NotContains(t, answer.Text(false), strings.TrimSpace(long))
 	assert.Contains(t, answer.Cause, "403 forbidden: Required")
 	assert.Contains(t, strings.Join(answer.Details, "\n"), strings.TrimSuffix(strings.TrimSpace(long), "."))
@@ -620,8 +615,7 @@ func TestLimitThatHoldsAJobBackIsItsCause(t *testing.T) {
 	const limit = "account ml may use 2 nodes at once (GrpTRES): 2 are in use or requested, and the job needs 1"
 	p := plan.Plan{Held: []demand.Wait{{Job: 816, Stage: demand.Waiting, Obstacle: limit, Next: noon.Add(4 * time.Minute)}}}
 	v := Of(s.Scene(), p)
-	answer, err := v.Why("816", noon, nil)
-	require.NoError(t, err)
+	answer := ask(t, v, "816")
 	assert.Equal(t, limit, answer.Cause)
 	assert.Equal(t, "machines are requested again from 12:04:00 (in 4m)", answer.Next)
 	assert.Contains(t, answer.Text(true), "Slurm's reason: AssocGrpNodeLimit.")
@@ -639,8 +633,7 @@ func TestReadmesSampleIsAnAnswer(t *testing.T) {
 	s.group(812, asked)
 	v := s.view()
 	v.Rows[0].Estimate = &Estimate{Median: Seconds(130 * time.Minute), P90: Seconds(11 * time.Hour), Requests: 43, Oldest: noon.AddDate(0, 0, -14)}
-	answer, err := v.Why("812", noon, nil)
-	require.NoError(t, err)
+	answer := ask(t, v, "812")
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	assert.Contains(t, string(readme), "\n"+answer.Text(false)+"```\n")

@@ -188,6 +188,14 @@ func (s *world) view() View {
 	return v
 }
 
+// ask returns the answer of why at noon.
+func ask(t *testing.T, v View, subject string) Answer {
+	t.Helper()
+	answer, err := v.Why(subject, noon, nil)
+	require.NoError(t, err, subject)
+	return answer
+}
+
 // busy returns a world with many different things.
 func busy() *world {
 	s := newWorld()

@@ -37,7 +37,7 @@ func TestUnneededRequestIsCancelled(t *testing.T) {
 		"when it is requeued and held": func(t *testing.T, l *lab.Lab, id string) {
 			run(t, l, "scontrol", "requeuehold", id)
 			awaitNothingLeft(t, l)
-			assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+			assertPending(t, l, id)
 		},
 		"when it has shrunk": func(t *testing.T, l *lab.Lab, id string) {
 			update(t, l, "jobid="+id, "numnodes=1")

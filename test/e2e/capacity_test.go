@@ -25,7 +25,7 @@ func TestJobUsesMoreExpensiveMachinesAfterDearerAfter(t *testing.T) {
 	awaitRequest(t, l, "alpha-a3-job-"+id)
 	awaitRunning(t, l, id)
 	assert.Equal(t, "demand", jobField(t, l, id, "Partition"))
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+	assertNotRequeued(t, l, id)
 	run(t, l, "scontrol", "requeue", id)
 	await(t, 2*time.Minute, "its whole list", func() bool { return len(strings.Split(jobField(t, l, id, "Partition"), ",")) == 3 })
 	cancelForGood(t, l, id)

@@ -127,7 +127,7 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 	awaitPasses(t, l, 3)
 	for i, row := range rows {
 		assert.Equal(t, row.want, became(i), "job %s: %s", row.id, row.change)
-		assert.Equal(t, "PENDING", jobField(t, l, row.id, "JobState"), row.change)
+		assertPending(t, l, row.id)
 	}
 	var ids []string
 	for _, row := range rows {

@@ -79,7 +79,7 @@ func TestKilledAndRepeatedDownLeavesOnlyForeignResources(t *testing.T) {
 	require.NoError(t, err, said)
 	assert.True(t, strings.HasSuffix(said, "\n"+nothingLeft+", 0 reservations\n"), said)
 	for _, id := range []string{running, waiting} {
-		assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+		assertPending(t, l, id)
 		awaitTold(t, l, time.Minute, id, "taken down|it has no nodes now")
 		update(t, l, "jobid="+id, "starttime=now")
 	}
@@ -121,7 +121,7 @@ func TestDrainedNodesetDoesNotStopTheOthers(t *testing.T) {
 	drained := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=15")
 	next := submit(t, l, "-p", "open", "-w", "alpha-a3-7", "--time=15")
 	awaitCompleted(t, l, next)
-	assert.Equal(t, "PENDING", jobField(t, l, drained, "JobState"))
+	assertPending(t, l, drained)
 	assert.Equal(t, 2, undo(t, l, said.String()), "partition fixed and the drained nodes")
 	awaitCompleted(t, l, drained)
 }

@@ -23,7 +23,7 @@ func TestLimitOfGPUHoursHoldsRequestsBack(t *testing.T) {
 	awaitRequest(t, l, "alpha-a3-job-"+second)
 	third := submit(t, l, "-p", "train", "-N6", "--time=15", "-A", "bio")
 	awaitTold(t, l, 2*time.Minute, third, `waiting for the limit of account bio: 4 of 4 GPU hours of \w+ are used or reserved; this job would take up to 12`)
-	assert.Equal(t, "PENDING", jobField(t, l, third, "JobState"))
+	assertPending(t, l, third)
 	other := of("chem")
 	awaitRequest(t, l, "alpha-a3-job-"+other)
 	status := slurmflex(t, l, "status")

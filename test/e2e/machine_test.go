@@ -53,7 +53,7 @@ func TestJobLongerThanTheLeaseIsNotStarted(t *testing.T) {
 	long := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=60")
 	short := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=10")
 	awaitCompleted(t, l, short)
-	assert.Equal(t, "PENDING", jobField(t, l, long, "JobState"))
+	assertPending(t, l, long)
 	cancel(t, l, long)
 	update(t, l, "nodename=alpha-g2-0", "state=power_down_force")
 	awaitNothingLeft(t, l)

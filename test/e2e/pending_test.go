@@ -22,12 +22,12 @@ func TestPendingJobsStartWhenTheirMachinesAreUp(t *testing.T) {
 	require.NoError(t, waits.Start())
 	await(t, time.Minute, "their requests", func() bool { return len(state(t, l).Groups) == 3 })
 	for _, id := range []string{batch, array + "_0", strings.TrimSpace(ask(t, l, "squeue", "-h", "-n", "one", "-o", "%A"))} {
-		assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+		assertPending(t, l, id)
 	}
 	awaitWhy(t, l, batch, "QUEUED at Google")
 	capacity(t, l, "", 8)
 	awaitRunning(t, l, batch)
-	assert.Equal(t, "0", jobField(t, l, batch, "Restarts"))
+	assertNotRequeued(t, l, batch)
 	assert.NoError(t, waits.Wait())
 	for _, task := range []string{"_0", "_1", "_2"} {
 		awaitCompleted(t, l, array+task)
@@ -50,7 +50,7 @@ func TestTasksWaitEachForItself(t *testing.T) {
 		awaitCompleted(t, l, task)
 	}
 	for _, task := range []string{array + "_0", held + "_0", held + "_2"} {
-		assert.Equal(t, "PENDING", jobField(t, l, task, "JobState"), task)
+		assertPending(t, l, task)
 	}
 	cancelForGood(t, l, array, held)
 }
@@ -86,7 +86,7 @@ func TestJobThatAlsoNeedsStaticOrReservedNodesStarts(t *testing.T) {
 	named := submit(t, l, "-p", "train", "-N2", "-w", "alpha-a3-0", "--time=10")
 	awaitCompleted(t, l, whole)
 	awaitCompleted(t, l, named)
-	assert.Equal(t, "0", jobField(t, l, whole, "Restarts"))
+	assertNotRequeued(t, l, whole)
 	parts := submit(t, l, "-p", "train", "-N2", "-w", "alpha-a3-0", "--time=10", ":", "-p", "train", "-N1", "--time=10")
 	awaitCompleted(t, l, parts)
 }
@@ -222,12 +222,12 @@ func TestPendingJobStartsInItsFirstCompletePartition(t *testing.T) {
 	shut(t, l)
 	id := submit(t, l, "-p", "train,eu", "-N2", "--time=15")
 	await(t, time.Minute, "a request in each place", func() bool { return len(state(t, l).Groups) == 2 })
-	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+	assertPending(t, l, id)
 	awaitWhy(t, l, id, "next starts in the first of its 2 places with all machines registered")
 	capacity(t, l, "a3-ultragpu-8g", 4)
 	awaitCompleted(t, l, id)
 	assert.Equal(t, "eu", jobField(t, l, id, "Partition"))
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+	assertNotRequeued(t, l, id)
 	awaitNothingLeft(t, l)
 }
 
@@ -271,7 +271,7 @@ func TestPendingJobUsesAMachineThatBecomesIdle(t *testing.T) {
 	cancel(t, l, first)
 	awaitCompleted(t, l, waits)
 	assert.Equal(t, kept.Name, jobField(t, l, waits, "BatchHost"))
-	assert.Equal(t, "0", jobField(t, l, waits, "Restarts"))
+	assertNotRequeued(t, l, waits)
 	await(t, time.Minute, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
 	assert.Len(t, state(t, l).Instances, 1)
 }
@@ -285,5 +285,5 @@ func TestDownDeletesTheDoorsOfPendingJobs(t *testing.T) {
 	out := slurmflex(t, l, "down", "--yes")
 	assert.Contains(t, out, nothingLeft)
 	awaitNothingLeft(t, l)
-	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+	assertPending(t, l, id)
 }

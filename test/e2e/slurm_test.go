@@ -107,11 +107,21 @@ func awaitCompleted(t *testing.T, l *lab.Lab, id string) {
 	awaitJob(t, l, 150*time.Second, id, "JobState", "COMPLETED")
 }
 
+func assertPending(t *testing.T, l *lab.Lab, id string) {
+	t.Helper()
+	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"), id)
+}
+
+func assertNotRequeued(t *testing.T, l *lab.Lab, id string) {
+	t.Helper()
+	assert.Equal(t, "0", jobField(t, l, id, "Restarts"), id)
+}
+
 // awaitDone waits until a job has completed in its first run and all its resources are deleted.
 func awaitDone(t *testing.T, l *lab.Lab, id string) {
 	t.Helper()
 	awaitCompleted(t, l, id)
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+	assertNotRequeued(t, l, id)
 	awaitNothingLeft(t, l)
 }
 

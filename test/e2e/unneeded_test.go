@@ -55,6 +55,6 @@ func TestJobOfAnUnknownUserBuysNoMachines(t *testing.T) {
 	other := submit(t, l, "-p", "train", "-N8", "--time=15")
 	awaitCompleted(t, l, other)
 	assert.Len(t, calls(t, l, request), 1, "for the other job")
-	assert.Equal(t, "PENDING", jobField(t, l, unknown, "JobState"))
+	assertPending(t, l, unknown)
 	cancelForGood(t, l, unknown)
 }

@@ -27,7 +27,7 @@ func TestWaitOutlastsResumeTimeoutAndNotifiesTheOwner(t *testing.T) {
 				jobField(t, l, id, "AdminComment"))
 			capacity(t, l, "", 8)
 			awaitCompleted(t, l, id)
-			assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+			assertNotRequeued(t, l, id)
 			if !daemon {
 				slurmflex(t, l, "sync")
 			}

@@ -149,14 +149,6 @@ func TestFileOfAnExistingClusterLoadsUnchanged(t *testing.T) {
 	assert.Equal(t, []string{"europe-west4", "us-central1"}, c.FlexRegions())
 	assert.Equal(t, "/usr/local/bin", c.SlurmBinDir)
 
-	a3 := nodeSet(t, c, "a3mega")
-	assert.Equal(t, []string{"us-central1-a", "us-central1-c"}, a3.Zones)
-	assert.Equal(t, "gpu:8", a3.NodeConf["Gres"])
-	assert.True(t, a3.Flex.UseJobDuration)
-	assert.Zero(t, a3.PlacementDistance)
-	assert.Equal(t, 24*time.Hour, nodeSet(t, c, "g2static").Flex.MaxRunDuration)
-	assert.True(t, nodeSet(t, c, "h4dlegacy").Flex.UseBulkInsert)
-
 	assert.True(t, c.Exclusive("train"))
 	assert.False(t, c.Exclusive("infer"))
 	assert.False(t, c.Exclusive("nowhere"))
@@ -296,7 +288,6 @@ nodeset:
 	a, b, cc := c.NodeSets[0], c.NodeSets[1], c.NodeSets[2]
 	assert.Equal(t, 4, a.Size())
 	assert.Equal(t, 8, b.Size(), "an own key overrides a merged key")
-	assert.Equal(t, "r1", b.Region)
 	assert.Equal(t, 600*time.Second, b.Flex.MaxRunDuration)
 	assert.True(t, b.Flex.UseJobDuration)
 	assert.Equal(t, 10*time.Minute, a.Flex.JobDurationMargin)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -55,34 +54,6 @@ func TestTruncatedFileIsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(valid), 0o600))
 	_, err := Load(path)
 	require.NoError(t, err)
-}
-
-func TestProblemsHaveTheirOwnErrorType(t *testing.T) {
-	_, err := Parse("c.yaml", []byte("project: p1\nslurm_cluster_name: X\n"))
-	var problems Problems
-	require.ErrorAs(t, err, &problems)
-	require.Len(t, problems, 1)
-	assert.Equal(t, "c.yaml", problems[0].File)
-	assert.Equal(t, 2, problems[0].Line)
-	assert.Equal(t, "slurm_cluster_name", problems[0].Key)
-}
-
-func TestAliasesCannotMultiplyASmallFile(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("slurm_cluster_name: hpc\nproject: example-project\nnodeset:\n  a: &a {")
-	for i := range 1000 {
-		fmt.Fprintf(&b, "k%d: 1, ", i)
-	}
-	b.WriteString("}\n")
-	for i := range 1000 {
-		fmt.Fprintf(&b, "  n%d: *a\n", i)
-	}
-	_, err := Parse("c.yaml", []byte(b.String()))
-	var problems Problems
-	require.ErrorAs(t, err, &problems)
-	assert.True(t, slices.ContainsFunc(problems, func(p Problem) bool {
-		return p.Text == "more than 50000 keys and list items with aliases written out; use fewer aliases"
-	}))
 }
 
 func TestMappingMayMergeItself(t *testing.T) {

@@ -129,20 +129,14 @@ func TestSalvageOfUncoveredNodesGetsAdvice(t *testing.T) {
 	}
 }
 
-func TestIgnoredKeysAreNamed(t *testing.T) {
-	cfg := changed(t, "project: demo\n", "project: demo\nlogin_groups: {}\n")
-	ignored := adviceOn(cfg).Of(Ignored)
-	require.Len(t, ignored, 2)
-	assert.Equal(t, "c.yaml:3: login_groups: ignored (used only by slurm-gcp)", ignored[0].String())
-	assert.Equal(t, "nodeset.cpu", ignored[1].Key)
-}
-
 // C17
 func TestKeyWithAdviceIsNotAlsoIgnored(t *testing.T) {
-	cfg := changed(t, "project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\n")
+	cfg := changed(t, "project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\nlogin_groups: {}\n")
 	found := adviceOn(cfg)
 	require.Len(t, found.Of(Advice), 1)
 	assert.Equal(t, "cloud_parameters.resume_timeout", found.Of(Advice)[0].Key)
-	require.Len(t, found.Of(Ignored), 1)
-	assert.Equal(t, "nodeset.cpu", found.Of(Ignored)[0].Key)
+	ignored := found.Of(Ignored)
+	require.Len(t, ignored, 2)
+	assert.Equal(t, "c.yaml:4: login_groups: ignored (used only by slurm-gcp)", ignored[0].String())
+	assert.Equal(t, "nodeset.cpu", ignored[1].Key)
 }

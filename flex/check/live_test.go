@@ -102,15 +102,16 @@ func TestEndpointsAreCheckedForTheMethodsThatNodesetsNeed(t *testing.T) {
 	cfg := changed(t, "project", "project")
 	cfg.Options.Regions = []config.Region{{Name: "us-central1", Endpoint: "http://127.0.0.1:8930"}}
 	c := &cloud{lacking: []string{mig.BulkInsert, mig.InsertPolicy}}
-	assert.NotContains(t, keys(compare(cfg, observe(t.Context(), cfg, controller{}, c, nil)), Fault), key)
+	found := func(level severity) string {
+		return keys(compare(cfg, observe(t.Context(), cfg, controller{}, c, nil)), level)[key]
+	}
+	assert.Empty(t, found(Fault))
 	c.lacking = []string{"instances.list", mig.BulkInsert}
-	assert.Equal(t, "lacks instances.list, which the nodesets of us-central1 need; use a program with these methods, or change the nodesets",
-		keys(compare(cfg, observe(t.Context(), cfg, controller{}, c, nil)), Fault)[key])
+	assert.Equal(t, "lacks instances.list, which the nodesets of us-central1 need; use a program with these methods, or change the nodesets", found(Fault))
 	cfg.FlexSets()[0].Flex.UseBulkInsert = true
-	assert.Contains(t, keys(compare(cfg, observe(t.Context(), cfg, controller{}, c, nil)), Fault)[key], "instances.list, instances.bulkInsert,")
+	assert.Contains(t, found(Fault), "instances.list, instances.bulkInsert,")
 	c.unseen = map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("no answer")}}
-	assert.Equal(t, "list x: no answer; check that this host can reach the endpoint, and that it runs",
-		keys(compare(cfg, observe(t.Context(), cfg, controller{}, c, nil)), Unread)[key])
+	assert.Equal(t, "list x: no answer; check that this host can reach the endpoint, and that it runs", found(Unread))
 }
 
 func TestUnreadableRegionIsNotQueriedFurther(t *testing.T) {

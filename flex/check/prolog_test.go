@@ -20,15 +20,12 @@ func TestCheckReportsTheFormerGate(t *testing.T) {
 		conf slurm.Config
 		want []string
 	}{
-		"none":              {},
 		"another program":   {conf: slurm.Config{"PrologSlurmctld": own}},
 		"one of several":    {conf: slurm.Config{"PrologSlurmctld[0]": own, "PrologSlurmctld[1]": gate}, want: []string{gate + " no longer waits for nodes"}},
-		"the only one":      {conf: slurm.Config{"PrologSlurmctld": gate}, want: []string{gate + " no longer waits for nodes"}},
 		"a missing program": {conf: slurm.Config{"PrologSlurmctld": "/nonexistent/gate"}, want: []string{"no such file or directory, so no job starts; remove this key"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := changed(t, "project", "project")
-			found := compare(cfg, observe(t.Context(), cfg, controller{config: c.conf, version: "24.11.5"}, &cloud{}, nil))
+			found := compared(t, &cloud{}, controller{config: c.conf})
 			var got []string
 			for _, f := range append(found.Of(Fault), found.Of(Advice)...) {
 				if f.Key == "PrologSlurmctld" {

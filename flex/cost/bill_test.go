@@ -39,6 +39,15 @@ func rowsOf(b *Bill) map[string]float64 {
 	return rows
 }
 
+// billed returns the bill of these leases.
+func billed(by By, leases ...*history.Entry) *Bill {
+	b := newBill(by, 0, 0, time.UTC)
+	for _, e := range leases {
+		b.Take(e)
+	}
+	return b
+}
+
 func TestUnusedTimeIsChargedToTheFirstOrLastJob(t *testing.T) {
 	e := lease(1000, use(ada, 100, 400), use(bob, 500, 900))
 	for by, want := range map[By]map[string]float64{
@@ -49,39 +58,31 @@ func TestUnusedTimeIsChargedToTheFirstOrLastJob(t *testing.T) {
 		NodeSet:   {"a3": 700 + 100 + 200},
 		Day:       {"2026-11-01": 700 + 100 + 200},
 	} {
-		b := newBill(by, 0, 0, time.UTC)
-		b.Take(e)
+		b := billed(by, e)
 		assert.Equal(t, want, rowsOf(b), by)
 		total := b.Total()
 		assert.EqualValues(t, 8000, total.GPU)
 	}
 }
 
-// U14: the first user of a machine pays no idle time after the jobs of others.
-func TestSharedIdleTimeIsChargedToTheLastJob(t *testing.T) {
+func TestUsersOfAMachineShareItsTime(t *testing.T) {
 	eve := history.Who{Job: 820, User: "eve"}
-	e := lease(1000, use(ada, 100, 300), use(bob, 200, 500), use(eve, 250, 400), use(eve, 600, 700))
-	b := newBill(User, 0, 0, time.UTC)
-	b.Take(e)
+	static := lease(1000, use(bob, 100, 400))
+	static.Who = history.Who{}
 	const third = 50. / 3 // of the time that all three share
-	assert.InDeltaMapValues(t, map[string]float64{
-		"ada": 100 + 100 + 25 + third, "bob": 25 + third + 50 + 100 + 100, "eve": third + 50 + 100 + 300,
-	}, rowsOf(b), 1e-9)
-}
-
-func TestUnusedStaticNodeIsChargedToNoJob(t *testing.T) {
-	e := lease(1000, use(bob, 100, 400))
-	e.Who = history.Who{}
-	b := newBill(User, 0, 0, time.UTC)
-	b.Take(e)
-	assert.Equal(t, map[string]float64{"": 100 + 600, "bob": 300}, rowsOf(b))
-}
-
-func TestJobsOnOneMachineShareItsSeconds(t *testing.T) {
-	e := lease(11, use(ada, 0, 11), use(bob, 4, 11))
-	b := newBill(User, 0, 0, time.UTC)
-	b.Take(e)
-	assert.Equal(t, map[string]float64{"ada": 7.5, "bob": 3.5}, rowsOf(b), "4 alone and half of 7")
+	for name, test := range map[string]struct {
+		lease *history.Entry
+		want  map[string]float64
+	}{
+		"U14: the first user pays no idle time after the jobs of others": {
+			lease(1000, use(ada, 100, 300), use(bob, 200, 500), use(eve, 250, 400), use(eve, 600, 700)),
+			map[string]float64{"ada": 100 + 100 + 25 + third, "bob": 25 + third + 50 + 100 + 100, "eve": third + 50 + 100 + 300},
+		},
+		"an unused static node is charged to no job": {static, map[string]float64{"": 100 + 600, "bob": 300}},
+		"4 alone and half of 7":                      {lease(11, use(ada, 0, 11), use(bob, 4, 11)), map[string]float64{"ada": 7.5, "bob": 3.5}},
+	} {
+		assert.InDeltaMapValues(t, test.want, rowsOf(billed(User, test.lease)), 1e-9, name)
+	}
 }
 
 func TestOnlyTheBilledPeriodIsCounted(t *testing.T) {
@@ -94,17 +95,6 @@ func TestOnlyTheBilledPeriodIsCounted(t *testing.T) {
 		b.Take(e)
 		assert.Empty(t, b.sorted())
 	}
-}
-
-func TestDaysFollowTheTimeZone(t *testing.T) {
-	zone, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Skip("the time zone database is missing")
-	}
-	e := lease(12 * hour) // from 20:00 of the previous day; the clock is set back at night
-	b := newBill(Day, 0, 0, zone)
-	b.Take(e)
-	assert.Equal(t, map[string]float64{"2026-10-31": 4 * hour, "2026-11-01": 8 * hour}, rowsOf(b))
 }
 
 // month returns a simulated month of machines that are unused, used and shared.
@@ -137,10 +127,7 @@ func TestRowsAddUpToTheLeases(t *testing.T) {
 	}
 	const tenth = 0.1 // of a second, in a sum over 2,000 leases
 	for _, by := range ways() {
-		b := newBill(by, 0, 0, time.UTC)
-		for _, e := range leases {
-			b.Take(e)
-		}
+		b := billed(by, leases...)
 		total := b.Total()
 		require.InDelta(t, want, total.Machine, tenth, by)
 		require.InDelta(t, 8*total.Machine, total.GPU, tenth, by)
@@ -172,15 +159,6 @@ func TestRaceLossesAreInTheBill(t *testing.T) {
 		b.Take(given)
 		assert.Equal(t, want, b.report("alpha", nil).RaceLost, "%v", bounds)
 	}
-}
-
-func TestLargestRowIsFirst(t *testing.T) {
-	b := newBill(User, 0, 0, time.UTC)
-	small, large := lease(10), lease(20)
-	large.User = "bob"
-	b.Take(small)
-	b.Take(large)
-	assert.Equal(t, []string{"bob", "ada"}, []string{b.sorted()[0].Key, b.sorted()[1].Key})
 }
 
 // The clocks go from 0:00 to 1:00 in Santiago on 6 September, and from 1:00 to 0:00 in Havana on 1

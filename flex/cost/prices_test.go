@@ -27,13 +27,10 @@ func fromFile(t *testing.T) *Prices {
 }
 
 func TestEachModelHasItsOwnPrice(t *testing.T) {
-	b := newBill(User, 0, 0, time.UTC)
 	flex, other := lease(2*hour), lease(1800)
-	other.FlexStart, other.User = false, "bob"
-	b.Take(flex)
-	b.Take(other)
-	r := b.report("alpha", fromFile(t))
-	assert.Equal(t, "81.00", r.Rows[0].Cost)
+	other.FlexStart, other.User = false, "abe"
+	r := billed(User, other, flex).report("alpha", fromFile(t))
+	assert.Equal(t, "81.00", r.Rows[0].Cost, "the largest row is first")
 	assert.Equal(t, "44.25", r.Rows[1].Cost, "44.245")
 	assert.Equal(t, "125.25", r.Total.Cost)
 	assert.Equal(t, "USD", r.Currency)
@@ -42,12 +39,9 @@ func TestEachModelHasItsOwnPrice(t *testing.T) {
 }
 
 func TestMissingPricesAreNamed(t *testing.T) {
-	b := newBill(User, 0, 0, time.UTC)
 	flex, other := lease(hour), lease(hour)
 	other.Machine = "a4-highgpu-8g"
-	b.Take(flex)
-	b.Take(other)
-	r := b.report("alpha", fromFile(t))
+	r := billed(User, flex, other).report("alpha", fromFile(t))
 	assert.Equal(t, "40.50", r.Total.Cost)
 	assert.True(t, r.Total.Partial)
 	assert.Equal(t, []string{"a4-highgpu-8g"}, r.Unpriced)

@@ -139,7 +139,6 @@ func TestEstimateCountsTheLatestSimilarRequests(t *testing.T) {
 		"few of the size":        {append(past(9, 4, 1), past(11, 1, 2)...), &view.Estimate{Requests: 20, Oldest: (now - 2*day).Time(), AnySize: true}},
 		"enough of the size":     {append(past(10, 4, 1), past(11, 1, 2)...), &view.Estimate{Requests: 10, Oldest: (now - day).Time()}},
 		"many in 14 days":        {append(past(31, 4, 13.9), past(50, 4, 14.1)...), &view.Estimate{Requests: 31, Oldest: (now - 139*day/10).Time()}},
-		"few in 14 days":         {append(past(5, 4, 1), past(25, 4, 300)...), &view.Estimate{Requests: 30, Oldest: (now - 300*day).Time()}},
 		"the last 30 are enough": {append(append(past(5, 4, 1), past(25, 4, 300)...), past(50, 4, 301)...), &view.Estimate{Requests: 30, Oldest: (now - 300*day).Time()}},
 	} {
 		got := bookOf(now, c.of).estimate("a3", 4, 0)

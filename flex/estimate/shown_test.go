@@ -51,19 +51,23 @@ func TestShownWaitHasAnEstimate(t *testing.T) {
 	assert.False(t, v.Rows[3].Estimate.AnySize, "the size of the request counts")
 }
 
+// estimates reports whether a view shows an estimate for a wait that was requested at a time, that much
+// later.
+func estimates(f *Shown, requested time.Time, after time.Duration) bool {
+	v := view.View{SeenAt: requested.Add(after), Rows: []view.Row{
+		{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: requested},
+	}}
+	f.Fill(&v)
+	return v.Rows[0].Estimate != nil
+}
+
 // U14: the page shows an estimate at most a minute after the command does.
 func TestHistoryIsRereadAfterAMinute(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now().UTC()
 	f := &Shown{dir: dir, cluster: "alpha", asked: now}
 	f.read(now)
-	estimated := func(after time.Duration) bool {
-		v := view.View{SeenAt: now.Add(after), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now},
-		}}
-		f.Fill(&v)
-		return v.Rows[0].Estimate != nil
-	}
+	estimated := func(after time.Duration) bool { return estimates(f, now, after) }
 	assert.False(t, estimated(0))
 	record(t, dir, 39)
 	assert.False(t, estimated(30*time.Second))
@@ -75,9 +79,7 @@ func TestLongHistoryIsReadLessOften(t *testing.T) {
 	now := time.Now().UTC()
 	asks := func(took, after time.Duration) bool {
 		f := &Shown{dir: t.TempDir(), cluster: "alpha", asked: now, took: took}
-		f.Fill(&view.View{SeenAt: now.Add(after), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: now},
-		}})
+		estimates(f, now, after)
 		return f.asked.After(now)
 	}
 	assert.True(t, asks(0, bookAge+1))
@@ -95,11 +97,5 @@ func TestPassesKeepTheHistoryUpToDate(t *testing.T) {
 	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Waiting}}})
 	assert.True(t, f.asked.IsZero(), "nothing waits for capacity")
 	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Queued}}})
-	require.Eventually(t, func() bool {
-		v := view.View{SeenAt: time.Now(), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, RequestedAt: time.Now()},
-		}}
-		f.Fill(&v)
-		return v.Rows[0].Estimate != nil
-	}, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return estimates(f, time.Now(), 0) }, time.Minute, time.Millisecond)
 }

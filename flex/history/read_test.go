@@ -117,13 +117,6 @@ func TestRotatedFilesAreReadOldestFirst(t *testing.T) {
 	assert.Equal(t, []Entry{granted("a"), granted("b"), granted("c")}, w.read(Wait), "the first line of an ID counts")
 }
 
-func TestMissingFolderIsAnEmptyHistory(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "none")
-	ids, tally := idsOf(t, dir, Wait)
-	assert.Empty(t, ids)
-	assert.Zero(t, tally)
-}
-
 func TestConcurrentAppendsAreSafe(t *testing.T) {
 	dir := t.TempDir()
 	var side sync.WaitGroup

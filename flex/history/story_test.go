@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
@@ -20,30 +19,6 @@ import (
 
 // failed is a failed attempt.
 var failed = demand.Wait{Stage: demand.Waiting, Failed: 1, Trouble: mig.Trouble{Cause: mig.CauseConfig}}
-
-func TestJobStoryCoversQueueToEnd(t *testing.T) {
-	w := newQueueWorld()
-	configuring := job(slurm.JobConfiguring, "n[0-1]", at(1))
-	w.see(0, nil, job(slurm.JobPending, "", time.Time{}))
-	w.see(3, lacking(failed), configuring)
-	w.see(5, queued(), configuring)
-	w.see(6, queued(), configuring)
-	w.see(9, bothAre(view.Booting, at(8)), configuring)
-	w.see(11, bothAre(view.Starting, at(8)), configuring)
-	w.see(12, bothAre(view.Starting, at(8)), configuring)
-	w.see(13, bothAre(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
-	w.see(14, bothAre(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
-	w.see(20, bothAre(view.Deleting, at(8)))
-	w.see(21, nil)
-	assert.Equal(t, []string{
-		"12:00 seen in Slurm's queue ", "12:01 nodes allocated n[0-1]", "12:03 attempt failed attempt 1: configuration",
-		"12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)", "12:08 machines created 2 of 2 nodes", "12:11 nodes up n[0-1]",
-		"12:12 running on n[0-1]", "12:20 ended ",
-	}, w.events())
-	require.Len(t, w.ended, 1)
-	assert.Equal(t, at(20), w.ended[0].EndedAt)
-	assert.Equal(t, view.Job{ID: 812, Partition: "train", State: "RUNNING", Nodes: scenetest.Names("alpha-a3-[0-1]"), StartAt: at(12)}, w.ended[0].Job, "as last seen")
-}
 
 // A job that waits PENDING lacks nodes in Slurm, but has doors over the nodes of its machines.
 func TestPendingJobStoryHasItsRequests(t *testing.T) {
@@ -135,7 +110,10 @@ func TestRequeuedJobStartsOver(t *testing.T) {
 
 func TestOnlyNewMachinesAreCreatedForAJob(t *testing.T) {
 	w := newQueueWorld()
-	w.pass(3*time.Minute, []seen{machines("n0", view.Starting, at(-9), "g700"), machines("n1", view.Booting, at(2), "g701")}, job(slurm.JobConfiguring, "n[0-1]", at(1)))
+	w.see(3, func(w *queueWorld) {
+		machines("n0", view.Starting, at(-9), "g700")(w)
+		machines("n1", view.Booting, at(2), "g701")(w)
+	}, job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	assert.Equal(t, []string{"12:01 nodes allocated n[0-1]", "12:02 machines created 1 of 2 nodes"}, w.events())
 }
 

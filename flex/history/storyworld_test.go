@@ -81,25 +81,16 @@ func lacking(wait demand.Wait) seen {
 // queued are the nodes of job 812 while its request waits for capacity.
 func queued() seen { return lacking(demand.Wait{Stage: demand.Queued, Request: "a2"}) }
 
-// pass makes a pass some minutes after noon that sees these nodes and jobs.
-func (w *queueWorld) pass(after time.Duration, nodes []seen, jobs ...slurm.Job) {
-	w.Snap.Now, w.Snap.Nodes, w.Snap.Instances, w.Snap.Reservations, w.Snap.Unread = noon.Add(after), nil, nil, nil, nil
+// see makes a pass some minutes after noon that sees these nodes and jobs.
+func (w *queueWorld) see(minutes int, nodes seen, jobs ...slurm.Job) {
+	w.Snap.Now, w.Snap.Nodes, w.Snap.Instances, w.Snap.Reservations, w.Snap.Unread = at(minutes), nil, nil, nil, nil
 	w.Snap.Unseen, w.plan = map[string]error{}, plan.Plan{}
 	w.Nodes("alpha-a3-[0-7]", scenetest.PoweredDown)
-	for _, see := range nodes {
-		see(w)
+	if nodes != nil {
+		nodes(w)
 	}
 	w.Snap.Jobs = jobs
 	w.ended = append(w.ended, w.stories.see(w.Scene(), w.plan, false)...)
-}
-
-// see is pass, in whole minutes.
-func (w *queueWorld) see(minutes int, nodes seen, jobs ...slurm.Job) {
-	var all []seen
-	if nodes != nil {
-		all = []seen{nodes}
-	}
-	w.pass(time.Duration(minutes)*time.Minute, all, jobs...)
 }
 
 // job returns job 812 on nodes.

@@ -62,46 +62,27 @@ func TestTemporarilyFailedAttemptsAreOneWait(t *testing.T) {
 }
 
 func TestWaitThatEndedDuringStandbyGetsNoLine(t *testing.T) {
-	for name, end := range map[string][]mig.Request{
-		"gone":      nil,
-		"cancelled": {request("a1", mig.Cancelled, noon, node)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.requests(812, request("a1", mig.Accepted, noon, node))
-			w.look(time.Minute)
-			w.requests(812, end...)
-			w.returns(5 * 24 * time.Hour)
-			lines, ongoing := w.all(Wait)
-			assert.Empty(t, lines)
-			assert.Empty(t, ongoing)
-		})
-	}
+	w := newWorld(t)
+	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.look(time.Minute)
+	w.requests(812, request("a1", mig.Cancelled, noon, node))
+	w.returns(5 * 24 * time.Hour)
+	lines, ongoing := w.all(Wait)
+	assert.Empty(t, lines)
+	assert.Empty(t, ongoing)
 }
 
 func TestUnwantedWaitIsWithdrawn(t *testing.T) {
-	for name, c := range map[string]func(*world){
-		"its request is cancelled": func(w *world) {
-			w.requests(812, request("a1", mig.Cancelled, noon, both...))
-			w.look(0)
-		},
-		"its group is gone": func(w *world) {
-			w.requests(812)
-			w.look(0)
-			w.look(2 * time.Minute)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := waiting(t)
-			w.Snap.Jobs = nil
-			c(w)
-			w.look(time.Hour)
-			e := w.only(Wait)
-			assert.Equal(t, Withdrawn, e.End)
-			assert.Equal(t, At(noon.Add(time.Minute)), e.To)
-			assert.Equal(t, "ada", e.User, "as it was while the job was there")
-		})
-	}
+	w := waiting(t)
+	w.Snap.Jobs = nil
+	w.requests(812) // its group is gone
+	w.look(0)
+	w.look(2 * time.Minute)
+	w.look(time.Hour)
+	e := w.only(Wait)
+	assert.Equal(t, Withdrawn, e.End)
+	assert.Equal(t, At(noon.Add(time.Minute)), e.To)
+	assert.Equal(t, "ada", e.User, "as it was while the job was there")
 }
 
 func TestWaitFailsPermanentlyOrWithItsJob(t *testing.T) {

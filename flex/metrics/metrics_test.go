@@ -228,23 +228,6 @@ func TestEarlierObjectsAreNotCounted(t *testing.T) {
 	none()
 }
 
-func TestUnreadObjectsAreNotCountedTwice(t *testing.T) {
-	w := newWorld(t)
-	w.pass(0)
-	w.asked(mig.Succeeded)
-	w.Machine("alpha-a3-0", "alpha-a3-job-1")
-	w.Group("alpha-a3-job-2", mig.Stamp{NodeSet: "a3"}, mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
-	groups, machines := w.Snap.Groups, w.Snap.Instances
-	w.pass(time.Minute)
-	w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = map[string]error{scenetest.US: errors.New("503")}, nil, nil
-	w.pass(time.Minute)
-	w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = nil, groups, machines
-	w.pass(time.Minute)
-	assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"))
-	assert.Equal(t, 1.0, w.value("slurmflex_failures_total", "quota"))
-	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"), "the machine always existed")
-}
-
 func TestMachineTimeIsUsedWhileTheNodeHasAJob(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Succeeded)

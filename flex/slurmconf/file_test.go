@@ -58,24 +58,13 @@ func TestSettingsAreFoundWithTheirPlaces(t *testing.T) {
 
 func TestRecordHasTheDefaultsAboveIt(t *testing.T) {
 	f, dir, err := files(t, map[string]string{
-		"slurm.conf": "PartitionName=DEFAULT MaxTime=1\nNodeName=DEFAULT CPUs=2\nPartitionName=default MaxTime=2\nPartitionName=train State=UP\nPartitionName=DEFAULT MaxTime=3\n",
+		"slurm.conf": "PartitionName=DEFAULT\tMaxTime=1\nNodeName=DEFAULT CPUs=2\nPartitionName=default MaxTime=2\nPartitionName=train\tState=UP\tNodes=a-[0-7]\nPartitionName=DEFAULT MaxTime=3\nPartitionName=\n",
 	})
 	require.NoError(t, err)
 	at, parameters, ok := f.Record("PartitionName", "train")
 	assert.True(t, ok)
 	assert.Equal(t, Place{filepath.Join(dir, "slurm.conf"), 4}, at)
-	assert.Equal(t, []Parameter{{"State", "UP"}, {"MaxTime", "2"}, {"MaxTime", "1"}}, parameters)
-}
-
-func TestTabsSeparateTheParametersOfALine(t *testing.T) {
-	f, _, err := files(t, map[string]string{
-		"slurm.conf": "PartitionName=DEFAULT\tState=UP\nPartitionName=train\tNodes=a-[0-7]\tMaxTime=1-0\nPartitionName=\n",
-	})
-	require.NoError(t, err)
-	at, parameters, ok := f.Record("PartitionName", "train")
-	assert.True(t, ok)
-	assert.Equal(t, 2, at.Line)
-	assert.Equal(t, []Parameter{{"Nodes", "a-[0-7]"}, {"MaxTime", "1-0"}, {"State", "UP"}}, parameters)
+	assert.Equal(t, []Parameter{{"State", "UP"}, {"Nodes", "a-[0-7]"}, {"MaxTime", "2"}, {"MaxTime", "1"}}, parameters)
 }
 
 func TestIncludedPathMayNameTheCluster(t *testing.T) {

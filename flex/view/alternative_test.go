@@ -70,8 +70,7 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 			if test.then != nil {
 				test.then(&v)
 			}
-			story, err := v.Why("812", noon, nil)
-			require.NoError(t, err)
+			story := ask(t, v, "812")
 			text := story.YouCan
 			assert.Contains(t, text, "submit it again with ")
 			if test.want == "" {

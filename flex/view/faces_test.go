@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
@@ -48,8 +45,11 @@ var situations = []struct {
 		s.waiting(811, "alpha-a3-3")
 		s.waiting(812, "alpha-a3-[0-1]")
 	}},
-	{"the nodeset is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }},
-	{"an admin has blocked the nodeset", func(s *world) { s.blockByHand(); s.waiting(812, "alpha-a3-[0-1]") }},
+	{"the nodeset is blocked", func(s *world) { s.block(twoBoots); s.waiting(812, "alpha-a3-[0-1]") }},
+	{"an admin has blocked the nodeset", func(s *world) {
+		s.block(memo.Block{At: noon, Until: noon.Add(time.Hour), Why: "driver update"}.String())
+		s.waiting(812, "alpha-a3-[0-1]")
+	}},
 	{"a limit would be passed", func(s *world) { s.limit(480); s.waiting(812, "alpha-a3-[0-1]") }},
 	{"the region cannot be read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
@@ -75,17 +75,13 @@ var situations = []struct {
 		s.full()
 		s.pending(812, "Resources")
 	}},
-	{"its machines boot", func(s *world) { s.booting(812) }},
-	{"its machines are up", func(s *world) {
-		s.job(812, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
-		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
-		s.machines("alpha-a3-job-812", "a3", "alpha-a3-[2-4]", 5*time.Hour)
+	{"its machines boot", func(s *world) {
+		s.waiting(812, "alpha-a3-[0-1]")
+		s.machines("alpha-a3-job-812", "a3", "alpha-a3-[0-1]", 4*time.Hour)
+		s.Snap.Instances[2].Created, s.Snap.Instances[3].Created = noon.Add(-time.Minute), noon.Add(-time.Minute)
 	}},
-	{"it runs", func(s *world) {
-		s.job(812, "train", "alpha-a3-[2-4]", slurm.JobRunning)
-		s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
-		s.machines("alpha-a3-job-812", "a3", "alpha-a3-[2-4]", 5*time.Hour)
-	}},
+	{"its machines are up", func(s *world) { s.up(812, "alpha-a3-[2-4]", slurm.JobConfiguring, 5*time.Hour) }},
+	{"it runs", func(s *world) { s.up(812, "alpha-a3-[2-4]", slurm.JobRunning, 5*time.Hour) }},
 }
 
 // requested makes job 812 wait with a request in trouble.
@@ -107,29 +103,13 @@ func (s *world) back(reason string, done memo.Done) {
 func (s *world) faces(t *testing.T, job uint32) (comment string, why Answer, rows []string) {
 	t.Helper()
 	v := s.view()
-	why, err := v.Why(fmt.Sprint(job), noon, nil)
-	require.NoError(t, err)
+	why = ask(t, v, fmt.Sprint(job))
 	for _, r := range slices.Concat(v.Rows, v.Pending()) {
 		if slices.Contains(r.Jobs, job) {
 			rows = append(rows, strings.TrimSuffix(fmt.Sprintf("%s: %s", r.State, r.Detail(noon)), ": "))
 		}
 	}
 	return s.comment(job), why, rows
-}
-
-// Slurm shows a start for a held job. It also shows the earliest start of a requeued job.
-func TestStatusShowsOnlyStartsThatSlurmExpects(t *testing.T) {
-	for reason, want := range map[string]string{
-		"JobHeldAdmin": "pending: pending in partition train: an admin or Slurm holds it (JobHeldAdmin)",
-		"JobHeldUser":  "pending: pending in partition train: its owner holds it (JobHeldUser)",
-		"BeginTime":    "pending: pending in partition train: it may not start yet (BeginTime); cannot start before 12:01:00",
-		"Resources":    "pending: pending in partition train: too few nodes are free (Resources); expected to start at 12:01:00",
-	} {
-		s := newWorld()
-		s.pending(812, reason).Start = noon.Add(time.Minute)
-		_, _, rows := s.faces(t, 812)
-		assert.Equal(t, []string{want}, rows)
-	}
 }
 
 // comment returns the AdminComment of a job after the pass.

@@ -47,19 +47,6 @@ Story:
 	assert.Len(t, cut.Events, 2, "the record is not changed")
 }
 
-func TestWhyShowsStoryOfLiveJob(t *testing.T) {
-	v := View{SeenAt: seenAt, Jobs: []Job{{ID: 812, User: "ada", Partition: "train", State: "PENDING", Reason: "Priority"}}}
-	requeued := past()
-	requeued.EndedAt = time.Time{}
-	requeued.Events = append(requeued.Events[:3], Event{At: seenAt.Add(-time.Minute), Kind: EventRequeued, Text: "BeginTime"})
-	story, err := v.Why("812", seenAt, requeued)
-	require.NoError(t, err)
-	text := story.Text(false)
-	assert.Contains(t, text, "jobs of higher priority go first (Priority)")
-	assert.True(t, strings.HasSuffix(text, "\n  11:59:00  +9m     back in Slurm's queue: BeginTime\n"), text)
-	assert.True(t, story.Past.EndedAt.IsZero(), "it is in the queue again")
-}
-
 // Job numbers start again from 1 after a lost StateSaveLocation, and the history stays.
 func TestQueuedJobHasNoStoryOfAnEarlierJobWithItsNumber(t *testing.T) {
 	story := func(user string, ended time.Time) *Past {

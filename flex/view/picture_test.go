@@ -8,13 +8,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 // The picture of status in docs/reference.md is the table itself. UPDATE=1 draws it again.
 func TestPictureOfStatusMatchesItsOutput(t *testing.T) {
-	golden(t, "../../../docs/status.svg", picture(workday().view().Table(Layout{Now: noon, Width: Width, Color: true})))
+	v := workday().view()
+	colored := v.Table(Layout{Now: noon, Width: Width, Color: true})
+	golden(t, "../../../docs/status.svg", picture(colored))
+
+	plain := v.Table(Layout{Now: noon, Width: Width})
+	narrow(t, plain)
+	for _, code := range []Tone{Good, Warn, Bad, Head, reset} {
+		colored = strings.ReplaceAll(colored, string(code), "")
+	}
+	assert.Equal(t, plain, colored, "colors change nothing else")
 }
 
 // workday returns a world with several users: jobs that wait, run and are pending, and idle machines.
@@ -25,10 +36,7 @@ func workday() *world {
 	s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "ZONE_RESOURCE_POOL_EXHAUSTED: none", 89*time.Minute))
 	s.waiting(814, "alpha-a3-5")
 	s.group(814, request("a1", mig.Failed, "alpha-a3-5", "RESOURCE_POOL_EXHAUSTED: none left", 20*time.Second))
-	s.job(809, "train", "alpha-a3-[2-4]", slurm.JobRunning)
-	s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
-	s.machines("alpha-a3-job-809", "a3", "alpha-a3-[2-4]", 2*time.Hour)
-	s.Snap.Groups[len(s.Snap.Groups)-1].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 809}
+	s.up(809, "alpha-a3-[2-4]", slurm.JobRunning, 2*time.Hour)
 	s.job(815, "always", "alpha-st-0", slurm.JobRunning)
 	s.Nodes("alpha-st-0", "ALLOCATED+CLOUD")
 	for id := range uint32(3) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -85,16 +84,6 @@ func TestWideTableHasMoreColumns(t *testing.T) {
 }
 
 func TestCommonDetailOfRowsAppearsOnce(t *testing.T) {
-	s := newWorld()
-	for i := range uint32(4) {
-		node := fmt.Sprintf("alpha-a3-%d", i)
-		s.waiting(812+i, node)
-		s.group(812+i, request("a1", mig.Failed, node, "RESOURCE_POOL_EXHAUSTED: none left", time.Duration(4-i)*5*time.Second))
-	}
-	text := s.view().Table(Layout{Now: noon})
-	assert.Equal(t, 1, strings.Count(text, "    812,813,814,815: attempt 1 failed"))
-	assert.Regexp(t, `\na3 +815 .*\n    812,813,814,815: attempt 1 failed: no capacity; retrying at 12:00:40\n`, text)
-
 	row := func(nodeset, node, lost string) Row {
 		return Row{NodeSet: nodeset, Nodes: []string{node}, State: Lost, Obstacle: lost}
 	}

@@ -20,24 +20,9 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-func TestTableShowsWaitsLeasesAndProblems(t *testing.T) {
-	v := busy().view()
-	layout := Layout{Now: noon.Add(90 * time.Second), Width: Width}
-	text := v.Table(layout)
-	golden(t, "table.golden", text)
-	narrow(t, text)
-
-	colored := v.Table(Layout{Now: layout.Now, Width: Width, Color: true})
-	for _, code := range []Tone{Good, Warn, Bad, Head, reset} {
-		colored = strings.ReplaceAll(colored, string(code), "")
-	}
-	assert.Equal(t, text, colored, "colors change nothing else")
-	assert.NotEqual(t, text, v.Table(Layout{Now: layout.Now, Width: Width, Color: true}))
-}
-
 func TestTableShowsBlockedNodesetsAndUnclearStates(t *testing.T) {
 	s := newWorld()
-	s.block()
+	s.block(twoBoots)
 	s.Nodes("alpha-a3-0", "IDLE+CLOUD+LEVITATING")
 	s.because("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN", "ResumeTimeout reached", "slurm")
 	s.waiting(812, "alpha-a3-2")
@@ -126,8 +111,7 @@ func TestHiddenJobsHaveNoOwner(t *testing.T) {
 	v := s.view()
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
-	story, err := v.Why("812", noon, nil)
-	require.NoError(t, err)
+	story := ask(t, v, "812")
 	for _, shown := range []string{string(text), v.Table(Layout{Now: noon}), story.Text(true)} {
 		assert.NotContains(t, shown, "ada")
 		assert.Contains(t, shown, "812")
@@ -295,23 +279,9 @@ func TestSpansAndMomentsAreShort(t *testing.T) {
 // C4: the last reading of an unreadable region is shown with its time.
 func TestLastReadingOfARegionIsShownWithItsTime(t *testing.T) {
 	s := newWorld()
-	s.waiting(812, "alpha-a3-[0-1]")
-	s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
-	s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
-	s.Nodes("alpha-a3-2", "ALLOCATED+CLOUD")
-	s.machines("alpha-a3-job-813", "a3", "alpha-a3-2", 2*time.Hour)
-	before := s.view()
+	s.requested(mig.Trouble{})
 	s.unread(scenetest.US)
-	after := s.view()
-
-	require.Len(t, after.Rows, len(before.Rows))
-	for i, row := range after.Rows {
-		assert.Equal(t, noon.Add(-7*time.Minute), row.KnownAt)
-		row.KnownAt = time.Time{}
-		assert.Equal(t, before.Rows[i], row, "it is as it was")
-	}
-	assert.Equal(t, before.Groups, after.Groups)
-	text := strings.Join(strings.Fields(after.Table(Layout{Now: noon})), " ")
+	text := strings.Join(strings.Fields(s.view().Table(Layout{Now: noon})), " ")
 	assert.Contains(t, text, "last known at 11:53:00; gives up at 11:00 on Nov 22")
 	assert.Contains(t, text, "region us-central1 could not be read; last known at 11:53:00: 1 of 2 active requests")
 	assert.Contains(t, text, "last known: 1 active request")
@@ -339,23 +309,6 @@ func TestUnrequestedGPUsAreUnusedOnExclusiveNodes(t *testing.T) {
 			assert.Equal(t, []int{2, test.asked, test.want}, []int{got.NodeCount, got.GPUs, got.Unused})
 		})
 	}
-}
-
-// U1
-func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
-	s := newWorld()
-	s.refusing()
-	v := s.view()
-	row := v.Rows[0]
-	const words = "refused for now (rate limit); tried again every 10s; failed 8 times since 11:58:44"
-	assert.Equal(t, Waiting, row.State)
-	assert.Equal(t, words, row.Detail(noon))
-	assert.Equal(t, []string{"alpha-a3-job-812: refused for now (rate limit) since 2026-11-21T11:58:44Z, retrying; Google's message: 429 rateLimitExceeded: Too Many Requests"}, v.Problems)
-	table := v.Table(Layout{Now: noon})
-	assert.Contains(t, table, words)
-	assert.Contains(t, table, "problem: "+v.Problems[0])
-	assert.NotContains(t, table, string(Requesting))
-	assert.NotContains(t, table, string(Orphaned))
 }
 
 func TestSelectRefusesFiltersThatCannotMatch(t *testing.T) {

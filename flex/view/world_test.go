@@ -153,22 +153,22 @@ func (s *world) machines(group, nodeset, list string, left time.Duration) {
 	}
 }
 
+// up adds a job of partition train on machines that were created two hours before noon.
+func (s *world) up(id uint32, list string, state slurm.JobState, left time.Duration) {
+	s.job(id, "train", list, state)
+	s.Nodes(list, "ALLOCATED+CLOUD+POWER_DOWN")
+	s.machines(fmt.Sprint("alpha-a3-job-", id), "a3", list, left)
+	s.Snap.Groups[len(s.Snap.Groups)-1].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: id}
+}
+
 // unread makes a region unreadable that was last read at 11:53.
 func (s *world) unread(region string) {
-	known := scene.LastKnown{At: noon.Add(-7 * time.Minute)}
-	for _, g := range s.Snap.Groups {
-		if g.Region == region {
-			known.Groups = append(known.Groups, g)
-		}
-	}
-	for _, in := range s.Snap.Instances {
-		if in.Region == region {
-			known.Instances = append(known.Instances, in)
-		}
-	}
-	s.Snap.Groups = slices.DeleteFunc(s.Snap.Groups, func(g mig.Group) bool { return g.Region == region })
-	s.Snap.Instances = slices.DeleteFunc(s.Snap.Instances, func(in mig.Instance) bool { return in.Region == region })
-	s.Snap.LastKnown = map[string]scene.LastKnown{region: known}
+	group := func(g mig.Group) bool { return g.Region == region }
+	instance := func(in mig.Instance) bool { return in.Region == region }
+	s.Snap.LastKnown = map[string]scene.LastKnown{region: {
+		At: noon.Add(-7 * time.Minute), Groups: keep(s.Snap.Groups, group), Instances: keep(s.Snap.Instances, instance),
+	}}
+	s.Snap.Groups, s.Snap.Instances = slices.DeleteFunc(s.Snap.Groups, group), slices.DeleteFunc(s.Snap.Instances, instance)
 	s.Snap.Unseen[region] = errors.New("list groups of " + region + ": 503 backendError")
 }
 
@@ -188,6 +188,14 @@ func (s *world) view() View {
 	return v
 }
 
+// ask returns the answer of why at noon.
+func ask(t *testing.T, v View, subject string) Answer {
+	t.Helper()
+	answer, err := v.Why(subject, noon, nil)
+	require.NoError(t, err, subject)
+	return answer
+}
+
 // busy returns a world with many different things.
 func busy() *world {
 	s := newWorld()
@@ -195,10 +203,7 @@ func busy() *world {
 	s.group(812,
 		request("a1", mig.Failed, "alpha-a3-[0-1]", "LIMIT_EXCEEDED: not in time", 80*time.Minute),
 		request("a2", mig.Accepted, "alpha-a3-[0-1]", "ZONE_RESOURCE_POOL_EXHAUSTED: the zone does not have enough resources for it now", 70*time.Minute))
-	s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
-	s.Nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
-	s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
-	s.Snap.Groups[len(s.Snap.Groups)-1].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 813}
+	s.up(813, "alpha-a3-[2-4]", slurm.JobRunning, 2*time.Hour)
 	s.waiting(814, "alpha-a3-5")
 	s.group(814, request("a1", mig.Failed, "alpha-a3-5", "RESOURCE_POOL_EXHAUSTED: none left", 20*time.Second))
 	s.waiting(815, "alpha-a3-6")

@@ -215,19 +215,3 @@ func TestTimesAreInTheReadersZone(t *testing.T) {
 		assert.Contains(t, w.get("/why?q=812", in).Body.String(), " since "+says[1], name)
 	}
 }
-
-// Clocks change on Nov 1, 2026 in New York.
-func TestTicksAreMidnightsAfterAClockChange(t *testing.T) {
-	zone, err := time.LoadLocation("America/New_York")
-	require.NoError(t, err)
-	now := time.Date(2026, 11, 1, 20, 0, 0, 0, zone)
-	z := zooms[len(zooms)-1]
-	row := view.Row{NodeSet: "a3", Nodes: []string{"a"}, State: view.Running, Since: now.Add(-time.Hour), EndsAt: now.Add(100 * time.Hour)}
-	tl := newTimeline([]view.Row{row}, nil, nil, now)
-	shown := z.span(now)
-	for _, tick := range tl.Ticks {
-		day, err := time.ParseInLocation("Jan 2 2006", tick.Text+" 2026", zone)
-		require.NoError(t, err)
-		assert.Equal(t, percent(shown.at(day)), tick.X, tick.Text)
-	}
-}

@@ -205,7 +205,7 @@ func TestTextOfOthersIsNeverMarkup(t *testing.T) {
 		answer := w.get(target, asBrowser)
 		assert.Equal(t, "text/html; charset=utf-8", answer.Header().Get("Content-Type"))
 		body := answer.Body.String()
-		for _, markup := range []string{"<script>alert", "<img", `" onload=`} {
+		for _, markup := range []string{"<script>", "<img", `" onload=`, "://", "style=", "<style", "onclick", "javascript:"} {
 			assert.NotContains(t, body, markup, target)
 		}
 		assert.Contains(t, body, "&lt;script&gt;alert(1)", target)
@@ -344,17 +344,6 @@ func TestEveryAnswerRestrictsBrowsers(t *testing.T) {
 	assert.Contains(t, w.get("/page.js").Header().Get("Content-Type"), "javascript")
 	assert.Contains(t, w.get("/style.css").Header().Get("Content-Type"), "text/css")
 	assert.Equal(t, "image/svg+xml", w.get("/icon.svg").Header().Get("Content-Type"))
-}
-
-func TestPagesHaveNoForeignOrInlineContent(t *testing.T) {
-	w := newWorld()
-	w.pass("none left")
-	for _, target := range []string{"/", "/why?q=812"} {
-		page := w.get(target, asBrowser).Body.String()
-		for _, word := range []string{"://", "style=", "<style", "onclick", "<script>", "javascript:"} {
-			assert.NotContains(t, page, word, target)
-		}
-	}
 }
 
 func TestTakenAddressIsLoggedOnceAndServedWhenFree(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/lab"
 )
@@ -40,7 +39,6 @@ func TestAccountingKeepsAJobsWaitAndCost(t *testing.T) {
 		}
 		return out, strings.Contains(out, `"key": "ml"`)
 	})
-	out, err := l.Flex(ctx, "cost", "--by", "job", "--json")
-	require.NoError(t, err)
+	out := slurmflex(t, l, "cost", "--by", "job", "--json")
 	assert.Contains(t, out, `"key": "`+id+`"`)
 }

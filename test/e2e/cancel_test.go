@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -38,7 +37,7 @@ func TestUnneededRequestIsCancelled(t *testing.T) {
 		"when it is requeued and held": func(t *testing.T, l *lab.Lab, id string) {
 			run(t, l, "scontrol", "requeuehold", id)
 			awaitNothingLeft(t, l)
-			assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+			assertPending(t, l, id)
 		},
 		"when it has shrunk": func(t *testing.T, l *lab.Lab, id string) {
 			update(t, l, "jobid="+id, "numnodes=1")
@@ -69,7 +68,7 @@ func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 		}
 		for _, g := range state(t, l).Groups {
 			for _, r := range g.Requests {
-				if r.State == "CREATING" || r.State == "ACCEPTED" {
+				if isLive(r) {
 					asked = append(asked, r.Instances...)
 				}
 			}
@@ -81,7 +80,6 @@ func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 
 func TestForeignGroupsAreLeftAlone(t *testing.T) {
 	l := withDaemon(t)
-	ctx := context.Background()
 	addStrangers(t, l)
 	labelled := fakegce.FlexTemplate("gcp", "a3-highgpu-8g")
 	labelled.Properties.Labels = map[string]string{"slurm_cluster_name": "alpha"}
@@ -90,12 +88,10 @@ func TestForeignGroupsAreLeftAlone(t *testing.T) {
 	createGroup(t, l, gcp, "", labelled.Name)
 	awaitCompleted(t, l, submit(t, l, "-p", "train", "-N2", "--time=15"))
 	awaitStrangersAlone(t, l, gcp)
-	_, err := l.Flex(ctx, "gc")
-	require.NoError(t, err)
+	slurmflex(t, l, "gc")
 	awaitPasses(t, l, 2)
 	awaitStrangersAlone(t, l, gcp)
-	_, err = l.Flex(ctx, "gc", "--adopt-slurm-gcp")
-	require.NoError(t, err)
+	slurmflex(t, l, "gc", "--adopt-slurm-gcp")
 	awaitStrangersAlone(t, l)
 }
 
@@ -111,7 +107,7 @@ func addStrangers(t *testing.T, l *lab.Lab) {
 	create(t, l, "instanceGroupManagers/"+beta+"/resizeRequests", &compute.InstanceGroupManagerResizeRequest{
 		Name: "a1", Instances: []*compute.PerInstanceConfig{{Name: "alpha-b-a3-0"}}, RequestedRunDuration: &compute.Duration{Seconds: 600},
 	})
-	awaitMute(t, l, "alpha-b-a3-0")
+	await(t, 2*time.Minute, "its machine", func() bool { return readFile(l.Log("mute.log")) == "alpha-b-a3-0\n" })
 }
 
 // awaitStrangersAlone waits until the cloud has nothing but these and the strangers' groups.

@@ -26,9 +26,9 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 		moved  = "a request for other nodes"
 		none   = "no request"
 	)
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+	l := withDaemon(t, lab.NodeSet{
 		Name: "wide", Machine: "a3-ultragpu-8g", Size: 48, FlexKeys: "use_job_duration: true",
-	}}})
+	})
 	for nodes, features := range map[string]string{"alpha-wide-[0-35]": "old,any", "alpha-wide-[36-47]": "new,any"} {
 		run(t, l, "scontrol", "update", "nodename="+nodes, "availablefeatures="+features, "activefeatures="+features)
 	}
@@ -73,7 +73,7 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 	live := func(id string) (live []fakegce.Request) {
 		for _, g := range state(t, l).Groups {
 			for _, r := range g.Requests {
-				if (strings.HasSuffix(g.Name, "-job-"+id) || strings.HasSuffix(g.Name, "-arr-"+id)) && (r.State == "CREATING" || r.State == "ACCEPTED") {
+				if (strings.HasSuffix(g.Name, "-job-"+id) || strings.HasSuffix(g.Name, "-arr-"+id)) && isLive(r) {
 					live = append(live, r)
 				}
 			}
@@ -127,7 +127,7 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 	awaitPasses(t, l, 3)
 	for i, row := range rows {
 		assert.Equal(t, row.want, became(i), "job %s: %s", row.id, row.change)
-		assert.Equal(t, "PENDING", jobField(t, l, row.id, "JobState"), row.change)
+		assertPending(t, l, row.id)
 	}
 	var ids []string
 	for _, row := range rows {

@@ -44,8 +44,7 @@ func reconfigure(t *testing.T, l *lab.Lab, conf string) {
 
 func TestSlurmConfFromSlurmflexIsValidAndRunsAJob(t *testing.T) {
 	l := rightCluster(t)
-	out, err := l.Flex(context.Background(), "config", "check", "--live")
-	require.NoError(t, err)
+	out := slurmflex(t, l, "config", "check", "--live")
 	assert.Regexp(t, `^(?:.*CVE-2026-.*\n)?\S+: nodeset.cpu: ignored .*
 \S+: nodeset.g2: advice: is in partition open, .*
 (?:.*CVE-2026-.*\n)?\S+: OK: cluster alpha: slurmflex provisions 2 of 3 nodesets; Slurm and Compute match\n$`, out)
@@ -56,7 +55,8 @@ func TestConfigCheckFindsMistakesInARealSlurm(t *testing.T) {
 	l := rightCluster(t)
 	right := readFile(l.Conf())
 	exclusive := slurmconf.Exclusive(l.Version).String()
-	mistakes := []struct{ old, text, finds string }{
+	type mistake struct{ old, text, finds string }
+	mistakes := []mistake{
 		{"\nResumeRate=0\n", "\nResumeRate=300\n", `slurm.conf:\d+: ResumeRate: 300 nodes/min splits .*; set ResumeRate=0`},
 		{"\nSuspendTime=300\n", "\n", `slurm.conf: SuspendTime: INFINITE turns power saving off.*; set SuspendTime=300`},
 		{"=idle_on_node_suspend,", "=", `slurm.conf:\d+: SlurmctldParameters: lacks idle_on_node_suspend.*; set SlurmctldParameters=cloud_dns,power_save_interval=1,idle_on_node_suspend`},
@@ -68,15 +68,15 @@ func TestConfigCheckFindsMistakesInARealSlurm(t *testing.T) {
 		{"PartitionName=fixed ", "PartitionName=mixed ", `config.yaml:\d+: partitions.fixed: Slurm has no such partition; add PartitionName=fixed Nodes=alpha-g2-\[0-3\]`},
 	}
 	if !slurmconf.PowersDownOnIdle(l.Version) {
-		mistakes = append(mistakes, struct{ old, text, finds string }{"\nPrivateData=cloud\n", "\n", `slurm.conf: PrivateData: lacks cloud.*; set PrivateData=cloud`})
+		mistakes = append(mistakes, mistake{"\nPrivateData=cloud\n", "\n", `slurm.conf: PrivateData: lacks cloud.*; set PrivateData=cloud`})
 	} else {
-		mistakes = append(mistakes, struct{ old, text, finds string }{"PowerDownOnIdle=YES MaxTime=6-23:50:00", "MaxTime=6-23:50:00", `slurm.conf:\d+: PartitionName=train: keeps its nodes .*; add PowerDownOnIdle=YES`})
+		mistakes = append(mistakes, mistake{"PowerDownOnIdle=YES MaxTime=6-23:50:00", "MaxTime=6-23:50:00", `slurm.conf:\d+: PartitionName=train: keeps its nodes .*; add PowerDownOnIdle=YES`})
 	}
 	if l.Version.AtLeast(23, 11) { // on 22.05, a reconfigure keeps the nodes' Gres
-		mistakes = append(mistakes, struct{ old, text, finds string }{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres="gpu:8" is not what config slurm-conf writes for a3-megagpu-8g; set Gres=gpu:h100:8, and Type=h100 in gres.conf`})
+		mistakes = append(mistakes, mistake{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres="gpu:8" is not what config slurm-conf writes for a3-megagpu-8g; set Gres=gpu:h100:8, and Type=h100 in gres.conf`})
 	}
 	if l.Version.AtLeast(26, 5) { // A8: there the old key has no effect
-		mistakes = append(mistakes, struct{ old, text, finds string }{
+		mistakes = append(mistakes, mistake{
 			"PartitionName=train Nodes=alpha-a3-[0-7] State=UP Exclusive=NODE", "PartitionName=DEFAULT Exclusive=NO\nPartitionName=train Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE",
 			`slurm.conf:\d+: PartitionName=train: shares its nodes .*; add Exclusive=NODE`,
 		})

@@ -101,11 +101,14 @@ func awaitRequestState(t *testing.T, l *lab.Lab, group, request, want string) (f
 	return found
 }
 
+// isLive reports whether a request may still create machines.
+func isLive(r fakegce.Request) bool { return r.State == "CREATING" || r.State == "ACCEPTED" }
+
 // liveRequests returns the requests that may still create machines, as group/request.
 func liveRequests(s fakegce.State) (live []string) {
 	for _, g := range s.Groups {
 		for _, r := range g.Requests {
-			if r.State == "CREATING" || r.State == "ACCEPTED" {
+			if isLive(r) {
 				live = append(live, g.Name+"/"+r.Name)
 			}
 		}

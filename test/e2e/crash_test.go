@@ -22,10 +22,9 @@ import (
 // at Google in one place or in two, start and end. Each job runs once, and nothing is left.
 func TestDaemonKilledAtAnyMomentLosesNoJob(t *testing.T) {
 	const kills = 108
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
-		{Name: "us", Machine: "a3-highgpu-8g", Size: 8, FlexKeys: "use_job_duration: true"},
-		{Name: "eu", Machine: "a3-ultragpu-8g", Size: 8, FlexKeys: "use_job_duration: true"},
-	}})
+	l := withDaemon(t,
+		lab.NodeSet{Name: "us", Machine: "a3-highgpu-8g", Size: 8, FlexKeys: "use_job_duration: true"},
+		lab.NodeSet{Name: "eu", Machine: "a3-ultragpu-8g", Size: 8, FlexKeys: "use_job_duration: true"})
 	seed := uint64(time.Now().UnixNano())
 	draw := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
@@ -74,7 +73,7 @@ func TestDaemonKilledAtAnyMomentLosesNoJob(t *testing.T) {
 func TestUnhandledResumeKeepsTheNodesOfARunningJob(t *testing.T) {
 	l := withDaemon(t)
 	id := submitScript(t, l, "sleep 600", "-p", "train", "-N2", "--time=15")
-	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	awaitRunning(t, l, id)
 	require.NoError(t, l.StopDaemon())
 	require.NoError(t, os.Chmod(filepath.Join(l.Dir, "run"), 0o755))
 	_, err := l.Flex(context.Background(), "resume", "alpha-a3-[0-1]")

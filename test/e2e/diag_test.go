@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,7 +19,7 @@ import (
 func TestDiagDescribesARunningCluster(t *testing.T) {
 	l := withDaemon(t)
 	id := submitScript(t, l, "sleep 300", "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
-	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
+	awaitRunning(t, l, id)
 	require.NoError(t, os.WriteFile(l.Log("slurmflex.log"), []byte("a line\n"), 0o600))
 	says, read := diag(t, l, filepath.Join(l.Dir, "bin"), id)
 	assert.Contains(t, says, read("INDEX.txt"))

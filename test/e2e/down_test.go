@@ -58,12 +58,11 @@ func TestKilledAndRepeatedDownLeavesOnlyForeignResources(t *testing.T) {
 	waiting := submitScript(t, l, "sleep 600", "-p", "train", "-w", "alpha-a3-[1-2]", "-N2", "--time=15")
 	fixed := submitScript(t, l, "sleep 600", "-p", "open", "-w", "alpha-g2-0", "--time=15", "--no-requeue")
 	for _, id := range []string{running, fixed} {
-		awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+		awaitRunning(t, l, id)
 	}
 	awaitRequestState(t, l, "alpha-a3-job-"+waiting, "a1", "ACCEPTED")
 	awaitUp(t, l, "alpha-st-0")
-	steps, err := l.Flex(ctx, "down", "--dry-run")
-	require.NoError(t, err)
+	steps := slurmflex(t, l, "down", "--dry-run")
 	assert.Contains(t, steps, "close partition train\n")
 	assert.Len(t, state(t, l).Groups, 6, "a dry run changes nothing")
 
@@ -80,7 +79,7 @@ func TestKilledAndRepeatedDownLeavesOnlyForeignResources(t *testing.T) {
 	require.NoError(t, err, said)
 	assert.True(t, strings.HasSuffix(said, "\n"+nothingLeft+", 0 reservations\n"), said)
 	for _, id := range []string{running, waiting} {
-		assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+		assertPending(t, l, id)
 		awaitTold(t, l, time.Minute, id, "taken down|it has no nodes now")
 		update(t, l, "jobid="+id, "starttime=now")
 	}
@@ -102,7 +101,7 @@ func TestDrainedNodesetDoesNotStopTheOthers(t *testing.T) {
 	going := submitScript(t, l, "until [ -e "+over+" ]; do sleep 0.2; done", "-p", "open", "-w", "alpha-g2-0", "--time=15")
 	other := submitScript(t, l, "sleep 600", "-p", "train", "-w", "alpha-a3-0", "--time=15")
 	for _, id := range []string{going, other} {
-		awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+		awaitRunning(t, l, id)
 	}
 	cmd := l.Command(ctx, nil, "down", "--nodeset", "g2", "--drain", "--yes")
 	text, err := cmd.StderrPipe()
@@ -122,7 +121,7 @@ func TestDrainedNodesetDoesNotStopTheOthers(t *testing.T) {
 	drained := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=15")
 	next := submit(t, l, "-p", "open", "-w", "alpha-a3-7", "--time=15")
 	awaitCompleted(t, l, next)
-	assert.Equal(t, "PENDING", jobField(t, l, drained, "JobState"))
+	assertPending(t, l, drained)
 	assert.Equal(t, 2, undo(t, l, said.String()), "partition fixed and the drained nodes")
 	awaitCompleted(t, l, drained)
 }

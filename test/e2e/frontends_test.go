@@ -220,7 +220,7 @@ func TestFrontEndsUnderstandAWaitingJob(t *testing.T) {
 			hold(t, concludes)
 			capacity(t, l, "", 16)
 			for _, id := range ids {
-				awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
+				awaitRunning(t, l, id)
 			}
 			concludesAll(t, l, "runs", jobs, func(frontEnd) string { return "runs" })
 			for _, j := range jobs {

@@ -17,7 +17,7 @@ func TestArrayBehindAFullNodesetExpectsAnEarlyStart(t *testing.T) {
 		Name: "few", Machine: "g2-standard-4", Size: 2, FlexKeys: "max_run_duration: 3600",
 	}}})
 	busy := submitScript(t, l, "sleep 900", "-p", "few", "-N2", "--time=30")
-	awaitJob(t, l, 90*time.Second, busy, "JobState", "RUNNING")
+	awaitRunning(t, l, busy)
 	awaitShown(t, time.Minute, "a reservation that ends soon after the lease", func() (string, bool) {
 		all := ask(t, l, "scontrol", "show", "reservation", "-o")
 		return all, regexp.MustCompile(`ReservationName=slurmflex-alpha-\d+ .*Duration=00:10:00 .*Nodes=alpha-few-\[0-1\] `).MatchString(all)

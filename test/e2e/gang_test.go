@@ -13,9 +13,8 @@ import (
 )
 
 func TestJobOver1000NodesSplitsItsRequest(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
-		{Name: "many", Machine: "a3-highgpu-8g", Size: 1001, FlexKeys: "use_job_duration: true"},
-	}})
+	l := withDaemon(t,
+		lab.NodeSet{Name: "many", Machine: "a3-highgpu-8g", Size: 1001, FlexKeys: "use_job_duration: true"})
 	mute(t, l, ".*")
 	shut(t, l)
 	begun := time.Now()

@@ -219,7 +219,7 @@ func TestJobOnGKEOutlivesItsGateway(t *testing.T) {
 		waits := g.submit("sleep 600", "-N1")
 		awaitWhy(t, g.l, waits, "not enough resources available")
 		g.awaitLease("1500")
-		assert.Equal(t, "PENDING", jobField(t, g.l, waits, "JobState"))
+		assertPending(t, g.l, waits)
 		g.cancel(waits)
 
 		runs := g.submit("srun hostname; sleep 20", "-N2")
@@ -230,7 +230,7 @@ func TestJobOnGKEOutlivesItsGateway(t *testing.T) {
 		time.Sleep(8 * time.Second) // passes without the gateway
 		g.gateway.start()
 		awaitCompleted(t, g.l, runs)
-		assert.Equal(t, "0", jobField(t, g.l, runs, "Restarts"))
+		assertNotRequeued(t, g.l, runs)
 		g.awaitClean()
 	})
 }
@@ -248,7 +248,7 @@ func TestQuotaOnGKEIsNamedAndTriedAgain(t *testing.T) {
 		}
 		id := g.submit("srun hostname", "-N2")
 		awaitWhy(t, g.l, id, says)
-		assert.Equal(t, "PENDING", jobField(t, g.l, id, "JobState"))
+		assertPending(t, g.l, id)
 		if queue == "" {
 			g.refuse("")
 		} else {
@@ -394,7 +394,7 @@ func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
 				g.awaitRunning(running)
 				kill()
 				awaitCompleted(t, g.l, running)
-				assert.Equal(t, "0", jobField(t, g.l, running, "Restarts"))
+				assertNotRequeued(t, g.l, running)
 				g.awaitClean()
 
 				ending := g.submit("sleep 600", "-N2")
@@ -477,22 +477,5 @@ func TestTrialOnGKEPassesAndCleansUp(t *testing.T) {
 		require.NoError(t, err, string(out))
 		assert.Regexp(t, `\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`, string(out))
 		g.awaitClean()
-	})
-}
-
-// awaitReservedFrom waits until our reservation keeps jobs off a node from the minute of the given
-// time.
-func awaitReservedFrom(t *testing.T, l *lab.Lab, node string, from time.Time) {
-	t.Helper()
-	start := from.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
-	awaitShown(t, time.Minute, "a reservation of "+node+" from "+start, func() (string, bool) {
-		all := ask(t, l, "scontrol", "show", "reservation", "-o")
-		for line := range strings.Lines(all) {
-			if strings.Contains(line, "ReservationName=slurmflex-alpha-") && strings.Contains(line, "Nodes="+node+" ") &&
-				strings.Contains(line, "StartTime="+start) {
-				return line, true
-			}
-		}
-		return all, false
 	})
 }

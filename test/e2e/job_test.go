@@ -16,15 +16,6 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestExclusiveJobRunsAndIsCleanedUp(t *testing.T) {
-	l := withDaemon(t)
-	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	request := awaitRequest(t, l, "alpha-a3-job-"+id)
-	assert.Len(t, request.Instances, 2)
-	assert.Equal(t, 15*time.Minute, request.Duration, "use_job_duration: the job's TimeLimit")
-	awaitDone(t, l, id)
-}
-
 func TestExclusiveJobRunsWithoutADaemon(t *testing.T) {
 	l := cluster(t, lab.Options{})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -53,11 +44,15 @@ func TestOtherNodesetsAreDelegated(t *testing.T) {
 	assert.Empty(t, state(t, l).Groups)
 }
 
-func TestJobWithoutUseJobDurationGetsTheMaximumLease(t *testing.T) {
+func TestLeaseFollowsTheTimeLimitOrIsTheMaximum(t *testing.T) {
 	l := withDaemon(t)
+	follows := submit(t, l, "-p", "train", "-N2", "--time=15")
 	id := submit(t, l, "-p", "fixed", "-N1", "--time=15")
-	request := awaitRequest(t, l, "alpha-g2-job-"+id)
-	assert.Equal(t, time.Hour, request.Duration, "max_run_duration")
+	request := awaitRequest(t, l, "alpha-a3-job-"+follows)
+	assert.Len(t, request.Instances, 2)
+	assert.Equal(t, 15*time.Minute, request.Duration, "use_job_duration: the job's TimeLimit")
+	assert.Equal(t, time.Hour, awaitRequest(t, l, "alpha-g2-job-"+id).Duration, "max_run_duration")
+	awaitCompleted(t, l, follows)
 	awaitDone(t, l, id)
 }
 

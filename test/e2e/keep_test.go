@@ -3,8 +3,6 @@
 package e2e
 
 import (
-	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,10 +28,7 @@ func TestWarmMachineServesNextJobAndIsDeletedAfterKeepIdle(t *testing.T) {
 	before := state(t, l)
 	require.Len(t, before.Instances, 1)
 	kept := before.Instances[0]
-	awaitShown(t, time.Minute, "why to name the end of its keep_idle", func() (string, bool) {
-		out, _ := l.Flex(context.Background(), "why", kept.Name)
-		return out, strings.Contains(out, "kept for the next job until")
-	})
+	awaitWhy(t, l, kept.Name, "kept for the next job until")
 
 	awaitCompleted(t, l, submitScript(t, l, "sleep 12", "-p", "kept", "-N1", "--time=10")) // two passes
 	after := state(t, l)

@@ -3,12 +3,10 @@
 package e2e
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/lab"
 )
@@ -17,7 +15,6 @@ import (
 // needs all nodes that the first two leave, and another account's job gets one of them meanwhile.
 func TestLimitOfGPUHoursHoldsRequestsBack(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Keys: "limits: {bio: {account: bio, gpu_hours: 4}}"})
-	ctx := context.Background()
 	shut(t, l)
 	of := func(account string) string { return submit(t, l, "-p", "train", "-N1", "--time=15", "-A", account) }
 	first := of("bio")
@@ -26,11 +23,10 @@ func TestLimitOfGPUHoursHoldsRequestsBack(t *testing.T) {
 	awaitRequest(t, l, "alpha-a3-job-"+second)
 	third := submit(t, l, "-p", "train", "-N6", "--time=15", "-A", "bio")
 	awaitTold(t, l, 2*time.Minute, third, `waiting for the limit of account bio: 4 of 4 GPU hours of \w+ are used or reserved; this job would take up to 12`)
-	assert.Equal(t, "PENDING", jobField(t, l, third, "JobState"))
+	assertPending(t, l, third)
 	other := of("chem")
 	awaitRequest(t, l, "alpha-a3-job-"+other)
-	status, err := l.Flex(ctx, "status")
-	require.NoError(t, err)
+	status := slurmflex(t, l, "status")
 	assert.Regexp(t, `limit bio: account bio has used 0 of 4 GPU hours of \w+; its machines and requests may take 4 more`, status)
 
 	cancelForGood(t, l, first, second, third, other)

@@ -3,10 +3,8 @@
 package e2e
 
 import (
-	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,26 +22,6 @@ func mute(t *testing.T, l *lab.Lab, nodes string) {
 	require.NoError(t, l.Mute(nodes))
 }
 
-// awaitMute waits until machines of these nodes run without a slurmd.
-func awaitMute(t *testing.T, l *lab.Lab, nodes ...string) {
-	t.Helper()
-	await(t, 2*time.Minute, "mute machines", func() bool {
-		mute := strings.Fields(readFile(l.Log("mute.log")))
-		slices.Sort(mute)
-		return slices.Equal(mute, nodes)
-	})
-}
-
-func TestJobWithALostMachineIsRequeuedBeforeSlurmdTimeout(t *testing.T) {
-	l := withDaemon(t)
-	id := submitScript(t, l, "sleep 1000", "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
-	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
-	tell(t, l, "vms/alpha-a3-0/delete", nil)
-	awaitJob(t, l, time.Minute, id, "Restarts", "1")
-	assert.Contains(t, readFile(l.Log("slurmctld.log")), "machine lost: ")
-	cancelForGood(t, l, id)
-}
-
 func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "boot_timeout: 5, boot_failures: 1"})
 	mute(t, l, ".*")
@@ -52,8 +30,7 @@ func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
 	await(t, 2*time.Minute, "the machine to be gone", func() bool { return len(state(t, l).Instances) == 0 })
 	next := submit(t, l, "-p", "train", "-N1", "--time=15")
 	awaitTold(t, l, 2*time.Minute, next, `nodeset a3 is blocked .*; ask an admin`)
-	_, err := l.Flex(context.Background(), "unblock", "a3")
-	require.NoError(t, err)
+	slurmflex(t, l, "unblock", "a3")
 	awaitRequest(t, l, "alpha-a3-job-"+next)
 	cancelForGood(t, l, id, next)
 }
@@ -76,7 +53,7 @@ func TestJobLongerThanTheLeaseIsNotStarted(t *testing.T) {
 	long := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=60")
 	short := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=10")
 	awaitCompleted(t, l, short)
-	assert.Equal(t, "PENDING", jobField(t, l, long, "JobState"))
+	assertPending(t, l, long)
 	cancel(t, l, long)
 	update(t, l, "nodename=alpha-g2-0", "state=power_down_force")
 	awaitNothingLeft(t, l)
@@ -89,7 +66,7 @@ func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
 	l := withDaemon(t)
 	over := filepath.Join(l.Dir, "over")
 	id := submitScript(t, l, "until [ -e "+over+" ]; do sleep 1; done", "-p", "fixed", "-w", "alpha-g2-0", "--time=30")
-	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	awaitRunning(t, l, id)
 	// Reservations start with the minute in which a lease ends.
 	minute := time.Now().Add(75 * time.Second).Truncate(time.Minute)
 	endLease(t, l, "alpha-g2-0", time.Until(minute.Add(50*time.Second)))
@@ -104,13 +81,12 @@ func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
 }
 
 func TestJobThatOutlivesItsLeaseIsWarnedAndContinuesElsewhere(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
-		{Name: "leased", Machine: "g2-standard-4", Size: 1, FlexKeys: "max_run_duration: 3600, on_lease_end: requeue, lease_end_warning: 600"},
-	}})
+	l := withDaemon(t,
+		lab.NodeSet{Name: "leased", Machine: "g2-standard-4", Size: 1, FlexKeys: "max_run_duration: 3600, on_lease_end: requeue, lease_end_warning: 600"})
 	story := filepath.Join(l.Dir, "story")
 	id := submitScript(t, l, "trap 'echo saves its work >>"+story+"' USR1\n"+
 		"echo run $SLURM_RESTART_COUNT >>"+story+"\nwhile true; do sleep 1; done", "-p", "leased", "-N1", "--time=30-00:00:00", "--comment=slurmflex:signal")
-	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	awaitRunning(t, l, id)
 	first, _ := state(t, l).Instance("alpha-leased-0")
 
 	endLease(t, l, "alpha-leased-0", 2*time.Minute)
@@ -118,7 +94,7 @@ func TestJobThatOutlivesItsLeaseIsWarnedAndContinuesElsewhere(t *testing.T) {
 	awaitTold(t, l, time.Minute, id, "requeued: the lease of its nodes ends at ")
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "PENDING")
 	update(t, l, "jobid="+id, "starttime=now") // Slurm waits for two minutes
-	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	awaitRunning(t, l, id)
 	second, _ := state(t, l).Instance("alpha-leased-0")
 	assert.True(t, second.Created.After(first.Created))
 	awaitShown(t, time.Minute, "its script to run again", func() (string, bool) {
@@ -148,7 +124,14 @@ func endLease(t *testing.T, l *lab.Lab, node string, left time.Duration) {
 func awaitReservation(t *testing.T, l *lab.Lab, node string) {
 	t.Helper()
 	vm, _ := state(t, l).Instance(node)
-	start := vm.Terminates.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
+	awaitReservedFrom(t, l, node, vm.Terminates)
+}
+
+// awaitReservedFrom waits until our reservation keeps jobs off a node from the minute of the given
+// time.
+func awaitReservedFrom(t *testing.T, l *lab.Lab, node string, from time.Time) {
+	t.Helper()
+	start := from.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
 	awaitShown(t, time.Minute, "a reservation of "+node+" from "+start, func() (string, bool) {
 		all := ask(t, l, "scontrol", "show", "reservation", "-o")
 		for line := range strings.Lines(all) {

@@ -44,8 +44,10 @@ func cluster(t *testing.T, o lab.Options) *lab.Lab {
 	return counted(t, o)
 }
 
-// withDaemon starts a lab with a daemon for one scenario.
-func withDaemon(t *testing.T) *lab.Lab { return cluster(t, lab.Options{Daemon: true}) }
+// withDaemon starts a lab with a daemon and further nodesets for one scenario.
+func withDaemon(t *testing.T, more ...lab.NodeSet) *lab.Lab {
+	return cluster(t, lab.Options{Daemon: true, NodeSets: more})
+}
 
 // counted starts a lab for one scenario, counts its result, and keeps its logs if it fails. It
 // skips a scenario that needs accounting if slurmdbd cannot start on this host.

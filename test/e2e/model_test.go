@@ -257,6 +257,12 @@ func (w *twins) cancel(job uint32) {
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(job) }, "scancel", fmt.Sprint(job))
 }
 
+// hold holds a job as slurmflex does.
+func (w *twins) hold(job uint32) {
+	w.t.Helper()
+	w.both(fmt.Sprint("hold ", job), func(s flex.Scheduler) error { return s.HoldJob(context.Background(), job) })
+}
+
 // release ends the hold of a job.
 func (w *twins) release(job uint32) {
 	w.t.Helper()
@@ -374,6 +380,18 @@ func (w *twins) await(limit time.Duration, what string, yes func() bool) {
 	}))
 	w.t.Logf("+ await %s", what)
 	w.same(limit)
+}
+
+// reaches waits until a job has a state at both ends.
+func (w *twins) reaches(limit time.Duration, job uint32, state slurm.JobState) {
+	w.t.Helper()
+	w.await(limit, fmt.Sprintf("job %d to be %s", job, state), func() bool { return w.model.JobState(job) == state })
+}
+
+// awaitNode waits until a node's state contains a text at both ends.
+func (w *twins) awaitNode(limit time.Duration, name, text string) {
+	w.t.Helper()
+	w.await(limit, name+" to be "+text, func() bool { return strings.Contains(w.node(name), text) })
 }
 
 // node returns a node's state in the model.

@@ -54,14 +54,14 @@ func TestModelJobsWaitBehindTheCover(t *testing.T) {
 	w.waits(1, behindCover)
 	// Nodes that leave the cover are available to queued jobs.
 	w.scontrol("update reservationname=C2 nodes=alpha-a3-[1-7]")
-	w.await(usual, "the first to run", func() bool { return w.model.JobState(1) == slurm.JobRunning })
+	w.reaches(usual, 1, slurm.JobRunning)
 	w.cancel(2)
 	w.cancel(3)
 	w.update("alpha-a3-5", "power_up")
 	w.boot("alpha-a3-5")
 	w.submit(nodesOf(1))
 	w.scontrol("update reservationname=C2 nodes=alpha-a3-[1-4,6-7]")
-	w.await(usual, "the next to run", func() bool { return w.model.JobState(5) == slurm.JobRunning })
+	w.reaches(usual, 5, slurm.JobRunning)
 	w.scontrol("delete reservationname=C2")
 	w.scontrol("delete reservationname=C2")
 }
@@ -72,5 +72,5 @@ func TestModelCoverEndsUnlessRaised(t *testing.T) {
 	w.submit(nodesOf(1))
 	w.waits(1, behindCover)
 	w.restart() // this resets its clock
-	w.await(2*periodic, "the cover to end", func() bool { return w.model.JobState(1) == slurm.JobConfiguring })
+	w.reaches(2*periodic, 1, slurm.JobConfiguring)
 }

@@ -26,7 +26,7 @@ func TestModelJobStartsInItsDoor(t *testing.T) {
 	w.boot("alpha-a3-0", "alpha-a3-1")
 	w.restart()
 	w.scontrol("update reservationname=H starttime=now")
-	w.await(usual, "the job to run", func() bool { return w.model.JobState(2) == slurm.JobRunning })
+	w.reaches(usual, 2, slurm.JobRunning)
 	w.scontrol("update reservationname=H starttime=now")
 	w.scontrol("update reservationname=H starttime=now+300")
 	// At that time, job 2 still runs on alpha-a3-1.
@@ -86,11 +86,11 @@ func TestModelJobDoesNotFitItsDoor(t *testing.T) {
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.SetPriority(4, 0) }, "scontrol", "hold", "4")
 	w.scontrol("update jobid=4 reservationname=D")
 	w.release(4)
-	w.await(usual, "the job to run", func() bool { return w.model.JobState(4) == slurm.JobRunning })
+	w.reaches(usual, 4, slurm.JobRunning)
 	w.scontrol("create reservation reservationname=E nodes=alpha-a3-[2-3] starttime=now " + doorFlags)
 	w.submit(nodesOf(1)) // it needs fewer nodes
 	w.scontrol("update jobid=5 reservationname=E")
-	w.await(usual, "the job to run", func() bool { return w.model.JobState(5) == slurm.JobRunning })
+	w.reaches(usual, 5, slurm.JobRunning)
 }
 
 func TestModelTasksAndComponentsUseDoors(t *testing.T) {
@@ -105,7 +105,7 @@ func TestModelTasksAndComponentsUseDoors(t *testing.T) {
 	w.scontrol("update jobid=1_2 reservationname=A")
 	w.waits(1, behindCover+",Reservation") // squeue shows the waiting tasks in one line
 	w.scontrol("update reservationname=A starttime=now")
-	w.await(usual, "the task to run", func() bool { return w.model.JobState(2) == slurm.JobRunning })
+	w.reaches(usual, 2, slurm.JobRunning)
 	w.scontrol("update jobid=1_9 reservationname=A")
 	components := []fakeslurm.JobSpec{nodesOf(1), nodesOf(1)}
 	args := []string{"-p", "train", "-N1", "-t", "60", ":", "-p", "train", "-N1", "-t", "60", "-o", "/dev/null", "--wrap", "sleep 600"}
@@ -113,5 +113,5 @@ func TestModelTasksAndComponentsUseDoors(t *testing.T) {
 	w.scontrol("create reservation reservationname=B nodes=alpha-a3-[2-3] starttime=now+300 " + doorFlags)
 	w.scontrol("update jobid=3 reservationname=B")
 	w.scontrol("update reservationname=B starttime=now")
-	w.await(periodic, "the components to run", func() bool { return w.model.JobState(3) == slurm.JobRunning })
+	w.reaches(periodic, 3, slurm.JobRunning)
 }

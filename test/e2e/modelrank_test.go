@@ -41,7 +41,7 @@ func TestModelJobsOvertakeAWaitingJob(t *testing.T) {
 	w.submit(lasting(12 * time.Hour)) // it would delay job 2
 	w.waits(3, "Priority")
 	w.submit(lasting(10 * time.Minute))
-	w.await(aWhile, "backfill to start it", func() bool { return w.model.JobState(4) == slurm.JobRunning })
+	w.reaches(aWhile, 4, slurm.JobRunning)
 	w.cancel(4)
 	w.waits(3, "Priority")
 	w.scontrol("create reservation reservationname=H nodes=alpha-a3-[2-3] starttime=now+3000 " + doorFlags)
@@ -57,26 +57,26 @@ func TestModelJobsOvertakeAJobBehindTheCover(t *testing.T) {
 	w.submit(nodesOf(3))
 	w.waits(2, behindCover)
 	w.submit(lasting(12 * time.Hour))
-	w.await(usual, "the long job to run", func() bool { return w.model.JobState(3) == slurm.JobRunning })
+	w.reaches(usual, 3, slurm.JobRunning)
 	w.waits(2, "Resources") // a node outside the cover is now busy
 }
 
 func TestModelBackfillIgnoresForciblyPoweredDownNodes(t *testing.T) {
 	w := halfOpen(t)
 	w.update("alpha-a3-1", "power_down_force it goes")
-	w.await(usual, "it to be powered down", func() bool { return w.node("alpha-a3-1") == "IDLE+CLOUD+POWERED_DOWN" })
+	w.awaitNode(usual, "alpha-a3-1", "IDLE+CLOUD+POWERED_DOWN")
 	w.submit(nodesOf(2))
 	w.submit(lasting(10 * time.Minute))
 	time.Sleep(aWhile / 2)
 	w.waits(3, "Priority")
 	w.update("alpha-a3-1", "idle")
-	w.await(aWhile, "backfill to start the short job", func() bool { return w.model.JobState(3) == slurm.JobConfiguring })
+	w.reaches(aWhile, 3, slurm.JobConfiguring)
 }
 
 func TestModelIdleKeepsNodesPoweredDown(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.update("alpha-a3-[0-2]", "power_up", "power_down_force it goes")
-	w.await(usual, "them to be powered down", func() bool { return w.node("alpha-a3-2") == "IDLE+CLOUD+POWERED_DOWN" })
+	w.awaitNode(usual, "alpha-a3-2", "IDLE+CLOUD+POWERED_DOWN")
 	w.update("alpha-a3-[0-1]", "idle it is free") // only 24.11 keeps the reason
 	w.submit(hour("train", "alpha-a3-1"))
 	w.update("alpha-a3-[0-2]", "idle") // rejected for the node with a job

@@ -28,7 +28,7 @@ func TestModelManualPowerChanges(t *testing.T) {
 	w.update("alpha-a3-0", "resume")
 	w.update("alpha-a3-[0-1]", "power_down")
 	w.update("alpha-a3-1", "power_up")
-	w.await(usual, "a3-1 to be powered down", func() bool { return strings.Contains(w.node("alpha-a3-1"), "POWERED_DOWN") })
+	w.awaitNode(usual, "alpha-a3-1", "POWERED_DOWN")
 	w.update("alpha-a3-2", "down broken", "power_up", "power_down", "resume")
 	w.update("alpha-a3-3", "drain an admin's", "resume", "idle", "power_up by hand")
 	w.update("alpha-a3-[3-4]", "resume")
@@ -60,12 +60,12 @@ func TestModelNodesOfAJob(t *testing.T) {
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.RequeueHold(2) }, "scontrol", "requeuehold", "Incomplete", "2")
 	w.release(2)
 	w.start(2)
-	w.both("hold 2", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 2) })
+	w.hold(2)
 	w.update("alpha-a3-[1-2]", "power_down_force held")
 	w.release(2)
 	w.both("cancel 2", func(s flex.Scheduler) error { return s.CancelJob(context.Background(), 2) })
-	w.both("hold 2", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 2) })
-	w.both("hold 99", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 99) })
+	w.hold(2)
+	w.hold(99)
 	w.both("cancel 99", func(s flex.Scheduler) error { return s.CancelJob(context.Background(), 99) })
 
 	w.submit(hour("train", "alpha-a3-5"))
@@ -94,7 +94,7 @@ func TestModelNonRequeueableJobs(t *testing.T) {
 	waits.Begin = time.Now().Add(time.Hour)
 	w.submit(waits)
 	w.both("notify 3", func(s flex.Scheduler) error { return s.NotifyJob(context.Background(), 3, "hello") })
-	w.both("hold 3", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 3) })
+	w.hold(3)
 	w.start(3)
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.SetLimit(3, 2*time.Hour) }, "scontrol", "update", "jobid=3", "timelimit=120")
 	w.release(3)
@@ -120,7 +120,7 @@ func TestModelResumeTimeout(t *testing.T) {
 	w.update("alpha-a3-3", "power_up") // once more
 	w.update("alpha-a3-4", "power_up", "drain an admin's")
 	for _, name := range []string{"alpha-a3-1", "alpha-a3-2", "alpha-st-0", "alpha-a3-3", "alpha-a3-4"} {
-		w.await(periodic, name+" to fail", func() bool { return strings.Contains(w.node(name), "DOWN+CLOUD+POWERED_DOWN") })
+		w.awaitNode(periodic, name, "DOWN+CLOUD+POWERED_DOWN")
 	}
 	w.update("alpha-a3-0", "undrain", "resume")
 	w.update("alpha-a3-1", "power_down")
@@ -128,8 +128,8 @@ func TestModelResumeTimeout(t *testing.T) {
 	w.update("alpha-a3-3", "power_down_force again")
 	w.update("alpha-st-0", "power_up")
 	w.update("alpha-a3-2", "power_up")
-	w.await(periodic, "the static node to fail again", func() bool { return strings.Contains(w.node("alpha-st-0"), "DOWN+CLOUD+POWERED_DOWN") })
-	w.await(periodic, "a3-2 to fail", func() bool { return strings.Contains(w.node("alpha-a3-2"), "DOWN+CLOUD+POWERED_DOWN") })
+	w.awaitNode(periodic, "alpha-st-0", "DOWN+CLOUD+POWERED_DOWN")
+	w.awaitNode(periodic, "alpha-a3-2", "DOWN+CLOUD+POWERED_DOWN")
 	w.update("alpha-st-0", "power_up")
 	w.boot("alpha-st-0")
 }
@@ -175,7 +175,7 @@ func TestModelReservations(t *testing.T) {
 	w.both("change its start", func(s flex.Scheduler) error {
 		return s.SetReservation(ctx, "later", slurm.ReservationChange{Start: begun.Add(2 * time.Hour)})
 	})
-	w.await(periodic, "the next one to start", func() bool { return strings.Contains(w.node("alpha-a3-6"), "MAINTENANCE") })
+	w.awaitNode(periodic, "alpha-a3-6", "MAINTENANCE")
 	w.update("alpha-a3-6", "power_up", "power_down_force")
 	remove("begun")
 	remove("begun")
@@ -190,7 +190,7 @@ func TestModelArraysAndPriorities(t *testing.T) {
 	tasks.Tasks = 3
 	w.submit(tasks)
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "1_0")
-	w.both("hold the last task", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 1) })
+	w.hold(1)
 	w.cancel(1)
 	w.update("alpha-a3-[0-7]", "power_down_force", "resume")
 	all := hour("train")
@@ -199,7 +199,7 @@ func TestModelArraysAndPriorities(t *testing.T) {
 	wide := hour("train")
 	wide.Nodes, wide.Tasks = 4, 4
 	w.submit(wide)
-	w.both("hold tasks that are together", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 5) })
+	w.hold(5)
 	urgent := hour("train")
 	urgent.Nodes, urgent.Priority = 8, 4294901759
 	w.submit(urgent)
@@ -256,5 +256,5 @@ func TestModelSilentNodesAndRestarts(t *testing.T) {
 	w.await(periodic, "it to be back", func() bool { return w.node("alpha-g2-1") == "IDLE+CLOUD" })
 	w.vanish("alpha-g2-2")
 	w.cancel(5)
-	w.await(2*periodic, "the job to be let go", func() bool { return w.model.JobState(5) == slurm.JobCancelled })
+	w.reaches(2*periodic, 5, slurm.JobCancelled)
 }

@@ -19,9 +19,9 @@ import (
 // The table of docs/operate.md: what becomes of the place in Google's queue of a PENDING job, if an admin
 // changes the node, or the door, for which it waits.
 func TestChangedNodeKeepsItsRequest(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+	l := withDaemon(t, lab.NodeSet{
 		Name: "wide", Machine: "a3-ultragpu-8g", Size: 16, FlexKeys: "use_job_duration: true",
-	}}})
+	})
 	shut(t, l)
 	rows := []struct {
 		changes string // of scontrol, separated by semicolons; NODE, JOB and DOOR stand for those of the row

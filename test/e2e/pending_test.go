@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -23,12 +22,12 @@ func TestPendingJobsStartWhenTheirMachinesAreUp(t *testing.T) {
 	require.NoError(t, waits.Start())
 	await(t, time.Minute, "their requests", func() bool { return len(state(t, l).Groups) == 3 })
 	for _, id := range []string{batch, array + "_0", strings.TrimSpace(ask(t, l, "squeue", "-h", "-n", "one", "-o", "%A"))} {
-		assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+		assertPending(t, l, id)
 	}
 	awaitWhy(t, l, batch, "QUEUED at Google")
 	capacity(t, l, "", 8)
-	awaitJob(t, l, time.Minute, batch, "JobState", "RUNNING")
-	assert.Equal(t, "0", jobField(t, l, batch, "Restarts"))
+	awaitRunning(t, l, batch)
+	assertNotRequeued(t, l, batch)
 	assert.NoError(t, waits.Wait())
 	for _, task := range []string{"_0", "_1", "_2"} {
 		awaitCompleted(t, l, array+task)
@@ -51,7 +50,7 @@ func TestTasksWaitEachForItself(t *testing.T) {
 		awaitCompleted(t, l, task)
 	}
 	for _, task := range []string{array + "_0", held + "_0", held + "_2"} {
-		assert.Equal(t, "PENDING", jobField(t, l, task, "JobState"), task)
+		assertPending(t, l, task)
 	}
 	cancelForGood(t, l, array, held)
 }
@@ -74,14 +73,11 @@ func TestArrayOnASwitchStartsBehindAnotherJob(t *testing.T) {
 
 // A job may need a static node too, or a node that another's reservation covers a month later.
 func TestJobThatAlsoNeedsStaticOrReservedNodesStarts(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+	l := withDaemon(t, lab.NodeSet{
 		Name: "mixed", Machine: "g2-standard-4", Size: 3, Static: 1, FlexKeys: "max_run_duration: 3600",
-	}}})
-	run(t, l, "scontrol", "create", "reservation", "reservationname=later", "nodes=alpha-a3-0", "starttime=now+30days", "duration=60", "users=root", "flags=maint")
-	awaitShown(t, time.Minute, "the static node to be up", func() (string, bool) {
-		shown := run(t, l, "scontrol", "-o", "show", "node", "alpha-mixed-0")
-		return shown, strings.Contains(shown, "State=IDLE+CLOUD ")
 	})
+	run(t, l, "scontrol", "create", "reservation", "reservationname=later", "nodes=alpha-a3-0", "starttime=now+30days", "duration=60", "users=root", "flags=maint")
+	awaitUp(t, l, "alpha-mixed-0")
 	awaitShown(t, time.Minute, "the cover", func() (string, bool) {
 		shown := run(t, l, "scontrol", "-o", "show", "reservation")
 		return shown, strings.Contains(shown, ".cover-") && strings.Contains(shown, "alpha-mixed-")
@@ -90,7 +86,7 @@ func TestJobThatAlsoNeedsStaticOrReservedNodesStarts(t *testing.T) {
 	named := submit(t, l, "-p", "train", "-N2", "-w", "alpha-a3-0", "--time=10")
 	awaitCompleted(t, l, whole)
 	awaitCompleted(t, l, named)
-	assert.Equal(t, "0", jobField(t, l, whole, "Restarts"))
+	assertNotRequeued(t, l, whole)
 	parts := submit(t, l, "-p", "train", "-N2", "-w", "alpha-a3-0", "--time=10", ":", "-p", "train", "-N1", "--time=10")
 	awaitCompleted(t, l, parts)
 }
@@ -100,10 +96,7 @@ func TestComponentOnAStaticNodeWaitsForTheOthers(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, SuspendTime: 90, NodeSets: []lab.NodeSet{{
 		Name: "mixed", Machine: "g2-standard-4", Size: 2, Static: 1, FlexKeys: "max_run_duration: 3600",
 	}}})
-	awaitShown(t, time.Minute, "the static node to be up", func() (string, bool) {
-		shown := run(t, l, "scontrol", "-o", "show", "node", "alpha-mixed-0")
-		return shown, strings.Contains(shown, "State=IDLE+CLOUD ")
-	})
+	awaitUp(t, l, "alpha-mixed-0")
 	shut(t, l)
 	job := submit(t, l, "-p", "mixed", "-N1", "-w", "alpha-mixed-0", "--time=10", ":", "-p", "train", "-N1", "--time=10")
 	awaitWhy(t, l, job+"+1", "QUEUED at Google")
@@ -119,7 +112,7 @@ func TestOnlyOneOfTwoJobsForALicenseGetsMachines(t *testing.T) {
 	first := submitScript(t, l, "sleep 30", "-p", "train", "-N1", "--time=15", "-L", "lic:1")
 	second := submitScript(t, l, "sleep 1", "-p", "train", "-N2", "--time=15", "-L", "lic:1")
 	awaitWhy(t, l, second, `1 of 1 licenses of lic are in use or requested, and the job needs 1 `)
-	awaitJob(t, l, time.Minute, first, "JobState", "RUNNING")
+	awaitRunning(t, l, first)
 	assert.Len(t, state(t, l).Groups, 1, "nothing was requested for the second job")
 	awaitDone(t, l, second)
 }
@@ -140,18 +133,17 @@ func TestAccountLimitDelaysMachines(t *testing.T) {
 	awaitWhy(t, l, jobs[2], held)
 	awaitWhy(t, l, other, "QUEUED at Google")
 	assert.Len(t, state(t, l).Groups, 3)
-	out, err := l.Flex(context.Background(), "status")
-	require.NoError(t, err)
+	out := slurmflex(t, l, "status")
 	assert.Contains(t, out, "account ml may use 2 nodes at once (GrpTRES)")
 	capacity(t, l, "", 8)
 	for _, id := range []string{jobs[0], jobs[1], other} {
-		awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
+		awaitRunning(t, l, id)
 	}
 	time.Sleep(15 * time.Second) // three passes
 	awaitWhy(t, l, jobs[2], held)
 	assert.Len(t, state(t, l).Instances, 3)
 	run(t, l, "scancel", jobs[0])
-	awaitJob(t, l, 2*time.Minute, jobs[2], "JobState", "RUNNING")
+	awaitRunning(t, l, jobs[2])
 	assert.NotContains(t, readFile(l.Log("daemon.log")), "its job has not started", "no job was late")
 	cancelForGood(t, l, jobs[1], jobs[2], other)
 }
@@ -167,17 +159,18 @@ func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 }
 
 func TestJobThatLosesAMachineIsRerunOnTheSurvivors(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+	l := withDaemon(t, lab.NodeSet{
 		Name: "gang", Machine: "a3-highgpu-8g", Size: 5, FlexKeys: "max_run_duration: 7200, salvage: true, salvage_timeout: 600",
-	}}})
+	})
 	id := submitScript(t, l, "sleep 1000", "-p", "gang", "-N3", "--time=15")
-	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
+	awaitRunning(t, l, id)
 	awaitPasses(t, l, 2) // its door is deleted
 	machines := created(t, l)
 	require.Len(t, machines, 3)
 	delete(machines, "alpha-gang-1")
 	tell(t, l, "vms/alpha-gang-1/delete", nil)
 	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
+	assert.Contains(t, readFile(l.Log("slurmctld.log")), "machine lost: ", "slurmflex was faster than SlurmdTimeout")
 	awaitJob(t, l, 4*time.Minute, id, "JobState", "RUNNING")
 	again := created(t, l)
 	require.Len(t, again, 3)
@@ -223,29 +216,29 @@ func TestCoverIsReplacedWhenSlurmctldRestarts(t *testing.T) {
 }
 
 func TestPendingJobStartsInItsFirstCompletePartition(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+	l := withDaemon(t, lab.NodeSet{
 		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
-	}}})
+	})
 	shut(t, l)
 	id := submit(t, l, "-p", "train,eu", "-N2", "--time=15")
 	await(t, time.Minute, "a request in each place", func() bool { return len(state(t, l).Groups) == 2 })
-	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+	assertPending(t, l, id)
 	awaitWhy(t, l, id, "next starts in the first of its 2 places with all machines registered")
 	capacity(t, l, "a3-ultragpu-8g", 4)
 	awaitCompleted(t, l, id)
 	assert.Equal(t, "eu", jobField(t, l, id, "Partition"))
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+	assertNotRequeued(t, l, id)
 	awaitNothingLeft(t, l)
 }
 
 // K14: one node of eu runs a job for another half hour. The second request of the first job in the queue
 // is for the other node, which the next job needs too.
 func TestSecondPlaceIsKeptUntilItsJobRuns(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+	l := withDaemon(t, lab.NodeSet{
 		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
-	}}})
+	})
 	runs := submitScript(t, l, "sleep 1000", "-p", "eu", "-N1", "--time=30")
-	awaitJob(t, l, 90*time.Second, runs, "JobState", "RUNNING")
+	awaitRunning(t, l, runs)
 	shut(t, l)
 	first := submitScript(t, l, "sleep 1000", "-p", "train,eu", "-N1", "--time=15")
 	awaitRequestState(t, l, "alpha-eu-job-"+first, "a1", "ACCEPTED")
@@ -259,17 +252,17 @@ func TestSecondPlaceIsKeptUntilItsJobRuns(t *testing.T) {
 	cancel(t, l, runs)
 	awaitWhy(t, l, both, "needs 2 nodes; 1 of nodeset eu is free")
 	capacity(t, l, "a3-megagpu-8g", 1)
-	awaitJob(t, l, time.Minute, first, "JobState", "RUNNING")
+	awaitRunning(t, l, first)
 	awaitRequestState(t, l, "alpha-eu-job-"+both, "a1", "ACCEPTED")
 	cancelForGood(t, l, first, both, last)
 }
 
 func TestPendingJobUsesAMachineThatBecomesIdle(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+	l := withDaemon(t, lab.NodeSet{
 		Name: "kept", Machine: "a3-highgpu-8g", Size: 2, FlexKeys: "max_run_duration: 3600, keep_idle: 1200",
-	}}})
+	})
 	first := submitScript(t, l, "sleep 600", "-p", "kept", "-N1", "--time=20")
-	awaitJob(t, l, 90*time.Second, first, "JobState", "RUNNING")
+	awaitRunning(t, l, first)
 	kept := state(t, l).Instances[0]
 	shut(t, l)
 	waits := submitScript(t, l, "hostname", "-p", "kept", "-N1", "--time=10", "--no-requeue")
@@ -278,7 +271,7 @@ func TestPendingJobUsesAMachineThatBecomesIdle(t *testing.T) {
 	cancel(t, l, first)
 	awaitCompleted(t, l, waits)
 	assert.Equal(t, kept.Name, jobField(t, l, waits, "BatchHost"))
-	assert.Equal(t, "0", jobField(t, l, waits, "Restarts"))
+	assertNotRequeued(t, l, waits)
 	await(t, time.Minute, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
 	assert.Len(t, state(t, l).Instances, 1)
 }
@@ -289,9 +282,8 @@ func TestDownDeletesTheDoorsOfPendingJobs(t *testing.T) {
 	shut(t, l)
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15")
 	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 1 })
-	out, err := l.Flex(t.Context(), "down", "--yes")
-	require.NoError(t, err, out)
+	out := slurmflex(t, l, "down", "--yes")
 	assert.Contains(t, out, nothingLeft)
 	awaitNothingLeft(t, l)
-	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+	assertPending(t, l, id)
 }

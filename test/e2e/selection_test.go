@@ -24,7 +24,6 @@ var onEach = strings.Fields(`
 	TestConfigCheckFindsMistakesInARealSlurm
 	TestCoverIsReplacedWhenSlurmctldRestarts
 	TestDownDeletesTheDoorsOfPendingJobs
-	TestExclusiveJobRunsAndIsCleanedUp
 	TestExclusiveJobRunsWithoutADaemon
 	TestHeterogeneousJobsFirstComponentStartsLast
 	TestIdleStaticNodeIsRenewedEarly
@@ -33,6 +32,7 @@ var onEach = strings.Fields(`
 	TestJobOfAnUnknownUserBuysNoMachines
 	TestJobsThatWaitForATimeOrAJobBuyNoMachines
 	TestJobThatAlsoNeedsStaticOrReservedNodesStarts
+	TestLeaseFollowsTheTimeLimitOrIsTheMaximum
 	TestMachinesThatFailTheirCheckAreReplacedBeforeTheJobStarts
 	TestManualPowerUpAndPowerDownOfANode
 	TestModelJobsGetColdNodes
@@ -65,9 +65,8 @@ var onOldest = strings.Fields(`
 	TestJobSubmitLuaRejectsImpossibleJobsAndWarns
 	TestJobWaitsOnGKEAndInComputeAtOnce
 	TestJobUsesMoreExpensiveMachinesAfterDearerAfter
-	TestJobWithoutUseJobDurationGetsTheMaximumLease
+	TestJobThatLosesAMachineIsRerunOnTheSurvivors
 	TestLimitOfGPUHoursHoldsRequestsBack
-	TestJobWithALostMachineIsRequeuedBeforeSlurmdTimeout
 	TestNextJobOnGKERunsOnTheSamePod
 	TestNodeByNodeRequestsEachNodeSeparately
 	TestOtherNodesetsAreDelegated

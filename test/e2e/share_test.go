@@ -58,7 +58,7 @@ func TestSingleJobsShareRequestsIfPlacesAreScarce(t *testing.T) {
 		return strings.TrimSpace(ask(t, l, "squeue", "-h", "-o", "%A")) == ""
 	})
 	for _, id := range jobs[2:] {
-		assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+		assertNotRequeued(t, l, id)
 	}
 	awaitNothingLeft(t, l)
 }

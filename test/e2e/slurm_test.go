@@ -36,6 +36,14 @@ func run(t *testing.T, l *lab.Lab, command string, args ...string) string {
 	return out
 }
 
+// slurmflex runs a command of slurmflex and returns its output.
+func slurmflex(t *testing.T, l *lab.Lab, args ...string) string {
+	t.Helper()
+	out, err := l.Flex(context.Background(), args...)
+	require.NoError(t, err, out)
+	return out
+}
+
 // ask runs a command that may be repeated, such as a read-only command. A slurmctld that is busy
 // writing its state answers late.
 func ask(t *testing.T, l *lab.Lab, command string, args ...string) (out string) {
@@ -89,16 +97,31 @@ func awaitTold(t *testing.T, l *lab.Lab, limit time.Duration, id, pattern string
 	})
 }
 
+func awaitRunning(t *testing.T, l *lab.Lab, id string) {
+	t.Helper()
+	awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
+}
+
 func awaitCompleted(t *testing.T, l *lab.Lab, id string) {
 	t.Helper()
 	awaitJob(t, l, 150*time.Second, id, "JobState", "COMPLETED")
+}
+
+func assertPending(t *testing.T, l *lab.Lab, id string) {
+	t.Helper()
+	assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"), id)
+}
+
+func assertNotRequeued(t *testing.T, l *lab.Lab, id string) {
+	t.Helper()
+	assert.Equal(t, "0", jobField(t, l, id, "Restarts"), id)
 }
 
 // awaitDone waits until a job has completed in its first run and all its resources are deleted.
 func awaitDone(t *testing.T, l *lab.Lab, id string) {
 	t.Helper()
 	awaitCompleted(t, l, id)
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+	assertNotRequeued(t, l, id)
 	awaitNothingLeft(t, l)
 }
 

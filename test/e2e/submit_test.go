@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/lab"
 )
@@ -17,8 +16,7 @@ func TestJobSubmitLuaRejectsImpossibleJobsAndWarns(t *testing.T) {
 	l := cluster(t, lab.Options{NoHooks: true, NodeSets: []lab.NodeSet{
 		{Name: "near", Machine: "h4d-standard-192", Size: 24, Keys: []string{"enable_placement: true", "placement_max_distance: 1"}},
 	}})
-	_, err := l.Flex(t.Context(), "config", "lua", "job_submit", "--output", filepath.Join(filepath.Dir(l.Conf()), "job_submit.lua"))
-	require.NoError(t, err)
+	slurmflex(t, l, "config", "lua", "job_submit", "--output", filepath.Join(filepath.Dir(l.Conf()), "job_submit.lua"))
 	reconfigure(t, l, readFile(l.Conf())+"\nJobSubmitPlugins=lua\n")
 	for _, c := range []struct {
 		args    string

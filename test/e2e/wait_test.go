@@ -3,12 +3,10 @@
 package e2e
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/lab"
 )
@@ -18,23 +16,20 @@ func TestWaitOutlastsResumeTimeoutAndNotifiesTheOwner(t *testing.T) {
 	for name, daemon := range map[string]bool{"with a daemon": true, "with cron's sync alone": false} {
 		t.Run(name, func(t *testing.T) {
 			l := cluster(t, lab.Options{Daemon: daemon, ResumeTimeout: 45})
-			ctx := context.Background()
 			shut(t, l)
 			id := submit(t, l, "-p", "train", "-N2", "--time=15")
 			for begun := time.Now(); time.Since(begun) < 80*time.Second; time.Sleep(5 * time.Second) {
 				if !daemon {
-					_, err := l.Flex(ctx, "sync")
-					require.NoError(t, err)
+					slurmflex(t, l, "sync")
 				}
 			}
 			assert.Regexp(t, `^flex-start: waiting since [0-9TZ:-]+ for 2 × a3-megagpu-8g for 00:15:00; last attempt: no capacity`,
 				jobField(t, l, id, "AdminComment"))
 			capacity(t, l, "", 8)
 			awaitCompleted(t, l, id)
-			assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+			assertNotRequeued(t, l, id)
 			if !daemon {
-				_, err := l.Flex(ctx, "sync")
-				require.NoError(t, err)
+				slurmflex(t, l, "sync")
 			}
 			awaitNothingLeft(t, l)
 		})

@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
-	"slurmflex/test/fakegce"
 )
 
 // issuer adapts a function to a source of tokens.
@@ -149,9 +148,6 @@ func TestGooglesClientPresentsTheHostsCertificate(t *testing.T) {
 	assert.True(t, needsCertificate([]byte(`{"type":"external_account","credential_source":{"certificate":{"use_default_certificate_config":true}}}`)))
 	assert.False(t, needsCertificate([]byte(`{"type":"external_account","credential_source":{"file":"/token"}}`)))
 	assert.False(t, needsCertificate(nil))
-	key, err := fakegce.ServiceAccountKey("p", "http://127.0.0.1:1")
-	require.NoError(t, err)
-	assert.False(t, needsCertificate(key))
 }
 
 func TestBrokenKeyFileIsNamedBeforeAnyCall(t *testing.T) {
@@ -164,9 +160,4 @@ func TestBrokenKeyFileIsNamedBeforeAnyCall(t *testing.T) {
 		_, err := findCredentials(file)
 		require.ErrorContains(t, err, "credentials file "+file+": "+says)
 	}
-	whole, err := fakegce.ServiceAccountKey("demo", "http://127.0.0.1:1")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, whole, 0o600))
-	_, err = findCredentials(file)
-	require.NoError(t, err)
 }

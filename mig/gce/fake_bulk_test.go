@@ -68,32 +68,24 @@ func TestBulkInsertLifeCycle(t *testing.T) {
 	}
 }
 
-func TestTakenNameInTheZoneIsAConflict(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		b := w.bulk("us-central1-b")
-		require.NoError(t, w.BulkInsert(t.Context(), b))
-		b.Instances = []string{"alpha-a3-1", "alpha-a3-2"}
-		err := w.BulkInsert(t.Context(), b)
-		assert.Equal(t, mig.CauseConflict, mig.CauseOf(err), "%v", err)
-		assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, mig.Names(w.seen()))
-	})
-}
-
 func TestBulkInsertActsOncePerOccasion(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		w.cloud.SetCapacity("us-central1-a", machine, 2)
-		b := w.bulk("us-central1-a", "us-central1-b")
-		b.Occasion = "alpha-a3-job-812"
-		cut, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(w.BulkInsert(cut, b)), "its process dies meanwhile")
-		other := w.another()
-		require.NoError(t, other.BulkInsert(t.Context(), b), "of a process that has seen none of it")
-		time.Sleep(time.Minute)
-		w.seen()
-		require.NoError(t, w.BulkInsert(t.Context(), b), "lists may lag")
-		assert.Equal(t, b.Instances, mig.Names(w.seen()))
-	})
+	for name, failed := range map[string]int{"processes know the same failures": 0, "they need not": 1} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				w.cloud.SetCapacity("us-central1-a", machine, 2)
+				b := w.bulk("us-central1-a", "us-central1-b")
+				b.Occasion, b.Failed = "alpha-a3-job-812", failed
+				cut, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(w.BulkInsert(cut, b)), "its process dies meanwhile")
+				b.Failed = 0
+				require.NoError(t, w.another().BulkInsert(t.Context(), b), "of a process that has seen none of it")
+				time.Sleep(time.Minute)
+				require.NoError(t, w.BulkInsert(t.Context(), b), "lists may lag")
+				assert.Equal(t, b.Instances, mig.Names(w.seen()))
+			})
+		})
+	}
 }
 
 func TestBulkInsertActsAgainAfterAnOperationWithoutEffect(t *testing.T) {
@@ -135,22 +127,6 @@ func TestBulkInsertWithoutOccasionRepeatsOnlyItsUnknownCall(t *testing.T) {
 		assert.Len(t, w.seen(), 2)
 		require.NoError(t, w.BulkInsert(t.Context(), b), "the outcome of the last call is known")
 		assert.Len(t, w.seen(), 4)
-	})
-}
-
-func TestProcessesNeedNotKnowTheSameFailures(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		w.cloud.SetCapacity("us-central1-a", machine, 2)
-		b := w.bulk("us-central1-a", "us-central1-b")
-		b.Occasion, b.Failed = "alpha-a3-job-812", 1
-		cut, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(w.BulkInsert(cut, b)), "its process dies meanwhile")
-		other := w.another()
-		b.Failed = 0
-		require.NoError(t, other.BulkInsert(t.Context(), b), "of a process that has seen none of it")
-		time.Sleep(time.Minute)
-		assert.Equal(t, b.Instances, mig.Names(w.seen()))
 	})
 }
 

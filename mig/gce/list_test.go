@@ -165,15 +165,14 @@ func TestRegionWithIncompleteListIsUnseen(t *testing.T) {
 			answer http.HandlerFunc
 			want   string
 		}{
-			"it is refused":                   {forbidden, "403 forbidden: no permission"},
-			"it warns":                        {aList(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
-			"its pages go around in a circle": {aList(`{"nextPageToken":"t"}`), `the list does not end: page token "t" came before`},
+			"it is refused": {forbidden, "403 forbidden: no permission"},
+			"it warns":      {aList(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
 			"a record has no name": {
 				ok(l.pageOf(strings.Replace(l.named("x"), `"name":"x",`, "", 1))), "answer not understood: a record without a name",
 			},
 			"a second page is refused": {func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Query().Get("pageToken") == "" {
-					ok(strings.Replace(l.page, "{", `{"nextPageToken":"t",`, 1))(w, r)
+					ok(strings.Replace(l.pageOf(l.named("x")), "{", `{"nextPageToken":"t",`, 1))(w, r)
 					return
 				}
 				forbidden(w, r)
@@ -214,11 +213,8 @@ func TestMembersShowsLostMembers(t *testing.T) {
 	assert.Equal(t, []bool{false, true, false}, []bool{members[0].Lost(), members[1].Lost(), members[2].Lost()})
 	assert.Equal(t, "POST", api.calls[0].method)
 	assert.Equal(t, "/compute/v1/projects/p/regions/us-central1/instanceGroupManagers/alpha-a3-job-812/listManagedInstances", api.calls[0].path)
-}
 
-func TestPartialMemberListIsAnError(t *testing.T) {
-	client := clientOf(t, inMemory{answers(ok(`{"managedInstances":[{"name":"alpha-a3-0","currentAction":"NONE"}],"nextPageToken":"x"}`))})
-	_, err := client.Members(t.Context(), testRegion, "alpha-a3-job-812")
+	_, err = clientOf(t, inMemory{answers(ok(`{"managedInstances":[],"nextPageToken":"x"}`))}).Members(t.Context(), testRegion, "alpha-a3-job-812")
 	assert.ErrorContains(t, err, "another page")
 }
 

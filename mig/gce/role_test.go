@@ -14,6 +14,7 @@ import (
 
 	"slurmflex/mig/gce"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // role is the file with the custom role for the controllers' service account.
@@ -75,92 +76,83 @@ var permissions = map[string][]string{
 
 // uses call every method of the client, in every way that reaches another method of the API. Each
 // use has its own world without capacity.
-var uses = map[string]func(t *testing.T, w world){
-	"Groups": func(_ *testing.T, w world) { w.asked(); w.group() },
-	"Group": func(t *testing.T, w world) {
+var uses = map[string]func(w world) error{
+	"Groups": func(w world) error { w.asked(); w.group(); return nil },
+	"Group": func(w world) error {
 		w.asked()
-		_, err := w.Client.Group(t.Context(), region, "alpha-x")
-		require.NoError(t, err)
+		_, err := w.Client.Group(w.t.Context(), region, "alpha-x")
+		return err
 	},
-	"Instances": func(t *testing.T, w world) {
+	"Instances": func(w world) error {
 		w.seen()
-		_, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
-		require.Empty(t, unseen)
+		_, unseen := w.Instances(w.t.Context(), "alpha", []string{region}, "us-central1-a")
+		return unseen[region]
 	},
-	"Foreign": func(t *testing.T, w world) {
-		_, unseen := w.Foreign(t.Context(), "alpha", []string{region})
-		require.Empty(t, unseen)
+	"Foreign": func(w world) error {
+		_, unseen := w.Foreign(w.t.Context(), "alpha", []string{region})
+		return unseen[region]
 	},
-	"Members": func(t *testing.T, w world) {
+	"Members": func(w world) error {
 		w.asked()
-		_, err := w.Members(t.Context(), region, "alpha-x")
-		require.NoError(t, err)
+		_, err := w.Members(w.t.Context(), region, "alpha-x")
+		return err
 	},
-	"Policies": func(t *testing.T, w world) {
-		_, unseen := w.Policies(t.Context(), "alpha", []string{region})
-		require.Empty(t, unseen)
+	"Policies": func(w world) error {
+		_, unseen := w.Policies(w.t.Context(), "alpha", []string{region})
+		return unseen[region]
 	},
-	"Template": func(t *testing.T, w world) {
-		global, err := w.cloud.AddTemplate("", fakegce.FlexTemplate("a3", machine))
-		require.NoError(t, err)
-		for _, link := range []string{w.template, global} {
-			_, err := w.Template(t.Context(), link)
-			require.NoError(t, err)
-		}
+	"Template": func(w world) error {
+		global := must.Get(w.cloud.AddTemplate("", fakegce.FlexTemplate("a3", machine)))
+		must.Get(w.Template(w.t.Context(), global))
+		_, err := w.Template(w.t.Context(), w.template)
+		return err
 	},
-	"Region": func(t *testing.T, w world) {
-		_, err := w.Region(t.Context(), region)
-		require.NoError(t, err)
+	"Region": func(w world) error { _, err := w.Region(w.t.Context(), region); return err },
+	"Zone":   func(w world) error { _, err := w.Zone(w.t.Context(), "us-central1-a"); return err },
+	"MachineType": func(w world) error {
+		_, err := w.MachineType(w.t.Context(), "us-central1-a", machine)
+		return err
 	},
-	"Zone": func(t *testing.T, w world) {
-		_, err := w.Zone(t.Context(), "us-central1-a")
-		require.NoError(t, err)
-	},
-	"MachineType": func(t *testing.T, w world) {
-		_, err := w.MachineType(t.Context(), "us-central1-a", machine)
-		require.NoError(t, err)
-	},
-	"Clock": func(t *testing.T, w world) {
-		_, err := w.Clock(t.Context(), region)
-		require.NoError(t, err)
-	},
-	"CreateGroup": func(t *testing.T, w world) {
+	"Clock": func(w world) error { _, err := w.Clock(w.t.Context(), region); return err },
+	"CreateGroup": func(w world) error {
 		w.asked()
-		require.Error(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)), "it exists already, so its owner is read")
+		assert.Error(w.t, w.CreateGroup(w.t.Context(), w.spec("alpha-x", 1)), "it exists already, so its owner is read")
+		return nil
 	},
-	"CreateRequest": func(_ *testing.T, w world) { w.asked() },
-	"CancelRequest": func(t *testing.T, w world) {
+	"CreateRequest": func(w world) error { w.asked(); return nil },
+	"CancelRequest": func(w world) error {
 		w.asked()
-		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-x", "a1"))
+		return w.CancelRequest(w.t.Context(), region, "alpha-x", "a1")
 	},
-	"DeleteRequest": func(t *testing.T, w world) {
+	"DeleteRequest": func(w world) error {
 		w.asked()
-		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-x", "a1"))
-		require.NoError(t, w.DeleteRequest(t.Context(), region, "alpha-x", "a1"))
+		must.Do(w.CancelRequest(w.t.Context(), region, "alpha-x", "a1"))
+		return w.DeleteRequest(w.t.Context(), region, "alpha-x", "a1")
 	},
-	"DeleteInstances": func(t *testing.T, w world) {
+	"DeleteInstances": func(w world) error {
 		w.cloud.SetCapacity("", "", -1)
 		w.asked()
 		time.Sleep(time.Minute)
-		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-x", w.seen()))
+		return w.DeleteInstances(w.t.Context(), region, "alpha-x", w.seen())
 	},
-	"DeleteGroup": func(t *testing.T, w world) {
-		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-		require.NoError(t, w.DeleteGroup(t.Context(), region, "alpha-x"))
+	"DeleteGroup": func(w world) error {
+		w.asked()
+		return w.DeleteGroup(w.t.Context(), region, "alpha-x")
 	},
-	"BulkInsert": func(t *testing.T, w world) {
-		require.Error(t, w.BulkInsert(t.Context(), w.bulk("us-central1-a")), "out of capacity, so the parts' errors are read")
-		require.Error(t, w.BulkInsert(t.Context(), w.bulk("us-central1-a", "us-central1-b")))
+	"BulkInsert": func(w world) error {
+		assert.Error(w.t, w.BulkInsert(w.t.Context(), w.bulk("us-central1-a")), "out of capacity, so the parts' errors are read")
+		assert.Error(w.t, w.BulkInsert(w.t.Context(), w.bulk("us-central1-a", "us-central1-b")))
+		return nil
 	},
-	"DeleteVMs": func(t *testing.T, w world) {
+	"DeleteVMs": func(w world) error {
 		w.cloud.SetCapacity("", "", -1)
-		require.NoError(t, w.BulkInsert(t.Context(), w.bulk("us-central1-a")))
-		require.NoError(t, w.DeleteVMs(t.Context(), w.seen()))
+		must.Do(w.BulkInsert(w.t.Context(), w.bulk("us-central1-a")))
+		return w.DeleteVMs(w.t.Context(), w.seen())
 	},
-	"CreatePolicy": func(t *testing.T, w world) { require.NoError(t, w.CreatePolicy(t.Context(), w.policy("alpha-w"))) },
-	"DeletePolicy": func(t *testing.T, w world) {
-		require.NoError(t, w.CreatePolicy(t.Context(), w.policy("alpha-w")))
-		require.NoError(t, w.DeletePolicy(t.Context(), region, "alpha-w"))
+	"CreatePolicy": func(w world) error { return w.CreatePolicy(w.t.Context(), w.policy("alpha-w")) },
+	"DeletePolicy": func(w world) error {
+		must.Do(w.CreatePolicy(w.t.Context(), w.policy("alpha-w")))
+		return w.DeletePolicy(w.t.Context(), region, "alpha-w")
 	},
 }
 
@@ -172,7 +164,7 @@ func called(t *testing.T) []string {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w world) {
 				w.cloud.SetCapacity("", "", 0)
-				use(t, w)
+				require.NoError(t, use(w))
 				maps.Copy(methods, w.cloud.Counts())
 			})
 		})

@@ -57,10 +57,6 @@ func TestTemplateReadsTheSettingsForFlexStart(t *testing.T) {
 			`"machineType":"n1-standard-8","guestAccelerators":[{"acceleratorType":"projects/p/zones/z/acceleratorTypes/nvidia-tesla-t4","acceleratorCount":2}]`,
 			mig.Template{MachineType: "n1-standard-8", GPU: "nvidia-tesla-t4", GPUs: 2},
 		},
-		"none of it": {
-			`"machineType":"n2-standard-2"`,
-			mig.Template{MachineType: "n2-standard-2"},
-		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -82,17 +78,13 @@ func TestUnreadableTemplateIsAnError(t *testing.T) {
 		want   string
 	}{
 		"not there":        {link, refusal(404, "notFound", "was not found"), mig.CauseNotFound, "404 notFound: was not found"},
-		"refused":          {link, refusal(403, "forbidden", "no permission"), mig.CausePermission, "403 forbidden: no permission"},
 		"without contents": {link, ok(`{"name":"T"}`), mig.CauseUnavailable, "a template without machine type"},
 		"a bare name": {
 			"T", nil, mig.CauseConfig,
 			"not a link of one; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME",
 		},
-		"a link of another thing":  {"projects/p/global/images/T", nil, mig.CauseConfig, "not a link of one; "},
-		"a link and more":          {link + "/x", nil, mig.CauseConfig, "not a link of one; "},
 		"a link without its name":  {"global/instanceTemplates/", nil, mig.CauseConfig, "not a link of one; "},
 		"a link after other words": {"see " + link, nil, mig.CauseConfig, "not a link of one; "},
-		"no link":                  {"", nil, mig.CauseConfig, "not a link of one; "},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

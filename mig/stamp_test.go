@@ -62,12 +62,6 @@ func TestNewerStampYieldsOnlyVersionAndCluster(t *testing.T) {
 	}
 }
 
-func TestLabelsWithoutVersionAreAccepted(t *testing.T) {
-	stamp, ok := StampOfLabels(map[string]string{labelCluster: "alpha", labelNodeSet: "a3", labelJob: "812"})
-	assert.True(t, ok)
-	assert.Equal(t, Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 812}, stamp)
-}
-
 func TestStampOfLabelsRejectsOtherLabels(t *testing.T) {
 	for name, labels := range map[string]map[string]string{
 		"none":                {},

@@ -84,14 +84,13 @@ func routes() []route {
 	}
 	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 	list := []string{"filter", "maxResults", "pageToken"}
-	const hasty = "noGracefulShutdown"
 
 	const groups, group = "regions/{region}/instanceGroupManagers", "regions/{region}/instanceGroupManagers/{name}"
 	add("regionInstanceGroupManagers.insert", post, groups, (*Server).insertGroup, once)
 	add("regionInstanceGroupManagers.list", get, groups, (*Server).listGroups, list...)
 	add("regionInstanceGroupManagers.get", get, group, (*Server).getGroup)
-	add("regionInstanceGroupManagers.delete", del, group, (*Server).deleteGroup, once, hasty)
-	add("regionInstanceGroupManagers.deleteInstances", post, group+"/deleteInstances", (*Server).deleteMembers, once, hasty)
+	add("regionInstanceGroupManagers.delete", del, group, (*Server).deleteGroup, once)
+	add("regionInstanceGroupManagers.deleteInstances", post, group+"/deleteInstances", (*Server).deleteMembers, once)
 	add("regionInstanceGroupManagers.listManagedInstances", post, group+"/listManagedInstances", (*Server).listMembers)
 
 	const requests, request = group + "/resizeRequests", group + "/resizeRequests/{request}"
@@ -102,7 +101,7 @@ func routes() []route {
 
 	add("instances.bulkInsert", post, "zones/{zone}/instances/bulkInsert", (*Server).bulkInsert, once)
 	add("instances.list", get, "zones/{zone}/instances", (*Server).listInstances, list...)
-	add("instances.delete", del, "zones/{zone}/instances/{name}", (*Server).deleteInstance, once, hasty)
+	add("instances.delete", del, "zones/{zone}/instances/{name}", (*Server).deleteInstance, once)
 	add("regionInstances.bulkInsert", post, "regions/{region}/instances/bulkInsert", (*Server).bulkInsert, once)
 
 	for _, scope := range []struct{ method, at string }{

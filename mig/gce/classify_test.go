@@ -95,13 +95,10 @@ func TestUsedUpQuotaIsNamedIfGoogleNamesIt(t *testing.T) {
 		faults []fault
 		want   mig.UsedUp
 	}{
-		"in a message":              {[]fault{long}, mig.UsedUp{Metric: "GPUS", Limit: 1, Region: "us-central1"}},
-		"in a shorter message":      {[]fault{faultOf(0, "QUOTA_EXCEEDED", "Quota 'GPUS' exceeded.")}, mig.UsedUp{Metric: "GPUS"}},
-		"in details":                {[]fault{detailed}, mig.UsedUp{Metric: "CPUS", Limit: 24, Region: "europe-west4"}},
-		"of several, the last":      {[]fault{long, detailed}, mig.UsedUp{Metric: "CPUS", Limit: 24, Region: "europe-west4"}},
-		"beside a lack of capacity": {[]fault{long, faultOf(0, "ZONE_RESOURCE_POOL_EXHAUSTED", "none")}, mig.UsedUp{Metric: "GPUS", Limit: 1, Region: "us-central1"}},
-		"nowhere":                   {[]fault{faultOf(0, "IP_SPACE_EXHAUSTED", "none left")}, mig.UsedUp{}},
-		"of another fault":          {[]fault{faultOf(0, "PERMISSIONS_ERROR", "Quota 'GPUS' exceeded.")}, mig.UsedUp{}},
+		"in a shorter message": {[]fault{faultOf(0, "QUOTA_EXCEEDED", "Quota 'GPUS' exceeded.")}, mig.UsedUp{Metric: "GPUS"}},
+		"of several, the last": {[]fault{long, detailed}, mig.UsedUp{Metric: "CPUS", Limit: 24, Region: "europe-west4"}},
+		"nowhere":              {[]fault{faultOf(0, "IP_SPACE_EXHAUSTED", "none left")}, mig.UsedUp{}},
+		"of another fault":     {[]fault{faultOf(0, "PERMISSIONS_ERROR", "Quota 'GPUS' exceeded.")}, mig.UsedUp{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, usedUpIn(test.faults)) })

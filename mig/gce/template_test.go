@@ -13,27 +13,18 @@ import (
 
 func TestTemplateIsReadByAnyFormOfLink(t *testing.T) {
 	const global, regional = "global/instanceTemplates/T", "regions/us-central1/instanceTemplates/T"
-	tests := map[string]struct{ path, method string }{
-		global:                 {"projects/p/" + global, "instanceTemplates.get"},
-		regional:               {"projects/p/" + regional, "regionInstanceTemplates.get"},
-		"projects/q/" + global: {"projects/q/" + global, "instanceTemplates.get"},
-		"https://www.googleapis.com/compute/v1/projects/q/" + regional:     {"projects/q/" + regional, "regionInstanceTemplates.get"},
-		"https://compute.googleapis.com/compute/beta/projects/q/" + global: {"projects/q/" + global, "instanceTemplates.get"},
-	}
-	for link, test := range tests {
-		t.Run(link, func(t *testing.T) {
-			api := answers(ok(`{"name":"T","properties":{"machineType":"a3-ultragpu-8g"}}`))
-			var called string
-			c := clientOf(t, inMemory{api}, func(o *Options) {
-				o.Observe = func(method string, _ int, _ time.Duration) { called = method }
-			})
-			template, err := c.Template(t.Context(), link)
-			require.NoError(t, err)
-			assert.Equal(t, test.path, template.Link)
-			assert.Equal(t, test.method, called)
-			require.Len(t, api.calls, 1)
-			assert.Equal(t, call{"GET", "/compute/v1/" + test.path, "alt=json&prettyPrint=false", ""}, api.calls[0])
-		})
+	for link, path := range map[string]string{
+		global:                 "projects/p/" + global,
+		regional:               "projects/p/" + regional,
+		"projects/q/" + global: "projects/q/" + global,
+		"https://www.googleapis.com/compute/v1/projects/q/" + regional:     "projects/q/" + regional,
+		"https://compute.googleapis.com/compute/beta/projects/q/" + global: "projects/q/" + global,
+	} {
+		api := answers(ok(`{"name":"T","properties":{"machineType":"a3-ultragpu-8g"}}`))
+		template, err := clientOf(t, inMemory{api}).Template(t.Context(), link)
+		require.NoError(t, err)
+		assert.Equal(t, path, template.Link)
+		assert.Equal(t, []call{{"GET", "/compute/v1/" + path, "alt=json&prettyPrint=false", ""}}, api.calls)
 	}
 }
 

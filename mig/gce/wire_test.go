@@ -191,28 +191,19 @@ func TestUnusableEndpointIsAClearOneLineError(t *testing.T) {
 	refused := func(*http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
-	tests := []struct {
-		name string
-		api  http.RoundTripper
-		want string
-	}{
-		{"refuses connections", roundTripper(refused), "dial tcp: connection refused (after 6 attempts)"},
-		{"answers HTML", inMemory{ok("<html>\n<body>Log in</body>")}, `answer is not JSON: "<html> <body>Log in</body>" (after 6 attempts)`},
-		{"answers half a page", inMemory{ok(`{"items":[{"na`)}, `answer is not JSON: "{\"items\":[{\"na" (after 6 attempts)`},
-		{"answers another kind of JSON", inMemory{aList(`{"items":7}`)}, `answer not understood`},
-		{"fails in HTML", inMemory{answer(502, "<html>\nBad\n</html>")}, `502 not Google's answer: Bad Gateway: "<html> Bad </html>"`},
-		{"is another machine's", inMemory{answer(404, "404 page not found\n")}, `404 not Google's answer: Not Found: "404 page not found"`},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				_, unseen := clientOf(t, test.api).Groups(t.Context(), "alpha", []string{testRegion})
-				err := unseen[testRegion]
-				require.ErrorContains(t, err, "list groups of us-central1: ")
-				require.ErrorContains(t, err, test.want)
-				assert.NotContains(t, err.Error(), "\n")
-				assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
-			})
+	for want, api := range map[string]http.RoundTripper{
+		"dial tcp: connection refused (after 6 attempts)":                     roundTripper(refused),
+		`answer is not JSON: "<html> <body>Log in</body>" (after 6 attempts)`: inMemory{ok("<html>\n<body>Log in</body>")},
+		`answer not understood`: inMemory{aList(`{"items":7}`)},
+		`502 not Google's answer: Bad Gateway: "<html> Bad </html>"`: inMemory{answer(502, "<html>\nBad\n</html>")},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, unseen := clientOf(t, api).Groups(t.Context(), "alpha", []string{testRegion})
+			err := unseen[testRegion]
+			require.ErrorContains(t, err, "list groups of us-central1: ")
+			require.ErrorContains(t, err, want)
+			assert.NotContains(t, err.Error(), "\n")
+			assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
 		})
 	}
 }

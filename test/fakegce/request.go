@@ -25,7 +25,6 @@ type request struct {
 	names    []string // of its instances, in order
 	counted  bool     // the group's targetSize includes it
 	launched bool     // its VMs exist, though some may still be booting
-	attempts int
 }
 
 func (r *request) body() any { return r.api }
@@ -171,7 +170,6 @@ func (s *Server) attempt(r *request) {
 		again()
 		return
 	}
-	r.attempts++
 	zone, p := s.findRoom(r)
 	if p == nil {
 		s.launchAll(r, zone)

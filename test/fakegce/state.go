@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -42,14 +41,12 @@ type Member struct {
 
 // Request is a resize request in a State.
 type Request struct {
-	Name        string        `json:"name"`
-	State       string        `json:"state"`
-	Instances   []string      `json:"instances"`
-	Duration    time.Duration `json:"duration"` // ns
-	Created     time.Time     `json:"created"`
-	Attempts    int           `json:"attempts"` // number of searches for capacity
-	Error       string        `json:"error,omitempty"`
-	LastAttempt string        `json:"lastAttempt,omitempty"`
+	Name      string        `json:"name"`
+	State     string        `json:"state"`
+	Instances []string      `json:"instances"`
+	Duration  time.Duration `json:"duration"` // ns
+	Created   time.Time     `json:"created"`
+	Error     string        `json:"error,omitempty"`
 }
 
 // Instance is a VM, in the form used by State and by hooks.
@@ -65,7 +62,6 @@ type Instance struct {
 	Status      string    `json:"status"`
 	Created     time.Time `json:"created"`
 	Terminates  time.Time `json:"terminates,omitzero"` // end of its lease
-	Maintained  time.Time `json:"maintained,omitzero"` // start of announced host maintenance
 
 	Labels map[string]string `json:"labels,omitempty"`
 }
@@ -73,8 +69,6 @@ type Instance struct {
 // Operation is an operation in a State.
 type Operation struct {
 	Name   string `json:"name"`
-	Type   string `json:"type"`
-	Target string `json:"target"` // path
 	Status string `json:"status"`
 	Error  string `json:"error,omitempty"` // code: message
 }
@@ -149,13 +143,10 @@ func (g *group) snapshot(s *Server) Group {
 func (r *request) snapshot(s *Server) Request {
 	shown := Request{
 		Name: r.name, State: r.api.State, Instances: slices.Clone(r.names), Duration: s.runDuration(r),
-		Created: r.created, Attempts: r.attempts,
+		Created: r.created,
 	}
 	if e := r.api.Status.Error; e != nil {
 		shown.Error = e.Errors[0].Code + ": " + e.Errors[0].Message
-	}
-	if a := r.api.Status.LastAttempt; a != nil {
-		shown.LastAttempt = a.Error.Errors[0].Code + ": " + a.Error.Errors[0].Message
 	}
 	return shown
 }
@@ -163,13 +154,13 @@ func (r *request) snapshot(s *Server) Request {
 func (v *vm) snapshot() Instance {
 	return Instance{
 		Name: v.name, Zone: v.at.zone, Region: v.at.regionName(), Group: lastPart(v.origin), Request: v.request,
-		Template: v.template, MachineType: v.machineType(), Model: v.api.Scheduling.ProvisioningModel, Status: v.api.Status, Created: v.created, Terminates: v.ends, Maintained: v.maintained,
+		Template: v.template, MachineType: v.machineType(), Model: v.api.Scheduling.ProvisioningModel, Status: v.api.Status, Created: v.created, Terminates: v.ends,
 		Labels: maps.Clone(v.api.Labels),
 	}
 }
 
 func (o *operation) snapshot() Operation {
-	shown := Operation{Name: o.name, Type: o.api.OperationType, Status: o.api.Status, Target: strings.TrimPrefix(o.api.TargetLink, apiRoot)}
+	shown := Operation{Name: o.name, Status: o.api.Status}
 	if e := o.api.Error; e != nil {
 		shown.Error = e.Errors[0].Code + ": " + e.Errors[0].Message
 	}

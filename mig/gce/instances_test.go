@@ -26,22 +26,17 @@ func createdBy(path string) string {
 // zone is the zone of a listed instance.
 const zone = "us-central1-a"
 
-// listed returns the result of Instances for a region whose zones list these instances.
-func listed(t *testing.T, zones map[string]string) ([]mig.Instance, map[string]error) {
+// listed returns the result of Instances for a zone that lists these instances.
+func listed(t *testing.T, instances ...string) ([]mig.Instance, map[string]error) {
 	t.Helper()
-	answers, names := map[string]http.HandlerFunc{}, []string{}
-	for zone, instances := range zones {
-		answers["zones/"+zone+"/instances"] = items(instances)
-		names = append(names, quotedJSON("projects/p/zones/"+zone))
-	}
-	answers["regions/us-central1"] = ok(`{"name":"us-central1","zones":[` + strings.Join(names, ",") + `]}`)
-	return clientOf(t, inMemory{atPaths(answers)}).Instances(t.Context(), "alpha", []string{testRegion})
+	api := atPaths(map[string]http.HandlerFunc{"zones/" + zone + "/instances": items(instances...)})
+	return clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion}, zone)
 }
 
 // listedOne returns the result of Instances for alpha-a3-0 with these additional fields.
 func listedOne(t *testing.T, more string) mig.Instance {
 	t.Helper()
-	instances, unseen := listed(t, map[string]string{zone: instanceJSON("alpha-a3-0", more)})
+	instances, unseen := listed(t, instanceJSON("alpha-a3-0", more))
 	require.Empty(t, unseen)
 	require.Len(t, instances, 1)
 	return instances[0]
@@ -69,7 +64,7 @@ func TestInstanceWaitingForCapacityIsOmitted(t *testing.T) {
 	pending := func(name, more string) string {
 		return strings.Replace(instanceJSON(name, more), "RUNNING", "PENDING", 1)
 	}
-	instances, unseen := listed(t, map[string]string{zone: pending("alpha-a3-0", createdBy(madeBy)) + `,` + pending("alpha-a3-1", "")})
+	instances, unseen := listed(t, pending("alpha-a3-0", createdBy(madeBy)), pending("alpha-a3-1", ""))
 	assert.Empty(t, unseen)
 	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances), "no request explains a machine without a group")
 }

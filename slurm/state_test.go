@@ -38,13 +38,6 @@ func TestEveryFlagHasItsWord(t *testing.T) {
 	}
 }
 
-func TestStateHasAFlagOnlyIfItHasAllOfThem(t *testing.T) {
-	state := ParseState("IDLE+CLOUD+POWERED_DOWN+POWER_UP")
-	require.True(t, state.Has(PoweredDown|PowerUp))
-	require.False(t, state.Has(PoweredDown|PoweringUp))
-	require.True(t, state.Has(0))
-}
-
 func TestNodeIsHeldByARunningOrLeavingJob(t *testing.T) {
 	for text, held := range map[string]bool{
 		"ALLOCATED+CLOUD+POWERED_DOWN": true, "MIXED": true, "IDLE+COMPLETING": true,
@@ -82,14 +75,6 @@ func TestParseLimit(t *testing.T) {
 func TestLimitPrintsAsScontrolDoes(t *testing.T) {
 	for text, want := range map[string]string{"15:00": "00:15:00", "1-02:04:00": "1-02:04:00", "INFINITE": "UNLIMITED", "": "unknown"} {
 		require.Equal(t, want, ParseLimit(text).String())
-	}
-}
-
-func TestParseSeconds(t *testing.T) {
-	for text, want := range map[string]Limit{
-		"60 sec": {Kind: LimitSet, Duration: time.Minute}, "400": {Kind: LimitSet, Duration: 400 * time.Second}, "INFINITE": {Kind: Unlimited}, "GLOBAL": {}, "5 min": {},
-	} {
-		require.Equal(t, want, parseSeconds(text), text)
 	}
 }
 

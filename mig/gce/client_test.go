@@ -96,9 +96,6 @@ func (g *google) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func TestCallsAreAuthenticatedWithoutHomeAndPath(t *testing.T) {
 	tests := map[string]func(*testing.T, *tokenServer) Options{
-		"from a file named in the options": func(t *testing.T, s *tokenServer) Options {
-			return Options{CredentialsFile: serviceAccount(t, s)}
-		},
 		"from a file named in the environment": func(t *testing.T, s *tokenServer) Options {
 			t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", serviceAccount(t, s))
 			return Options{}

@@ -26,11 +26,17 @@ func (w world) bulk(zones ...string) mig.BulkSpec {
 	}
 }
 
+// instances reads the region's instances. zones are in use; none: all.
+func (w world) instances(zones ...string) ([]mig.Instance, error) {
+	instances, unseen := w.Instances(w.t.Context(), "alpha", []string{region}, zones...)
+	return instances, unseen[region]
+}
+
 // seen returns the instances that the client sees.
 func (w world) seen() []mig.Instance {
 	w.t.Helper()
-	instances, unseen := w.Instances(w.t.Context(), "alpha", []string{region})
-	require.Empty(w.t, unseen)
+	instances, err := w.instances()
+	require.NoError(w.t, err)
 	return instances
 }
 

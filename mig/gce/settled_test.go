@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
-	"slurmflex/mig/gce"
 	"slurmflex/test/fakegce"
 )
 
@@ -34,16 +33,13 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 		assert.Zero(t, reads(), "reading another region does not drop the cache")
 		assert.Equal(t, mig.Succeeded, w.group().Requests[0].State)
 
-		instances, _ := w.Instances(ctx, "alpha", []string{region})
-		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances[:1]))
+		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, w.seen()[:1]))
 		time.Sleep(time.Minute)
 		assert.Zero(t, reads(), "it has shrunk")
 
-		other, err := gce.New(ctx, gce.Options{Project: project, Endpoint: "http://compute.test", Transport: w.cloud.Transport()})
-		require.NoError(t, err)
 		w.cloud.SetCapacity("", "", 0)
 		again := mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-0"}, Duration: time.Hour}
-		require.NoError(t, other.CreateRequest(ctx, region, spec.Name, again))
+		require.NoError(t, w.another().CreateRequest(ctx, region, spec.Name, again))
 		time.Sleep(time.Second)
 		assert.Len(t, w.group().Live(), 1, "another process's request is seen")
 

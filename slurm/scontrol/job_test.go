@@ -175,11 +175,4 @@ func TestUnreadJobsAreNotUnknown(t *testing.T) {
 	c = newClient(t, dummy{Stdout: "<html>\n"})
 	_, err = c.JobRecords(t.Context(), []uint32{1, 2})
 	require.ErrorContains(t, err, "not a job record")
-
-	c = newClient(t, dummy{Stdout: "1|" + markOfCall + "|\n" + recordOf("2", "(null)")})
-	records, err := c.JobRecords(t.Context(), []uint32{1, 2})
-	var doubt slurm.Unread
-	require.ErrorAs(t, err, &doubt)
-	require.Equal(t, uint32(1), doubt[0].Job())
-	require.Len(t, records, 1, "the other record is still read")
 }

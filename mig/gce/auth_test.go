@@ -79,7 +79,7 @@ func TestRejectedTokenIsReplacedWithinTheCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			issued.Store(0)
 			api := &google{script: answers(first, ok(done), ok(done))}
-			c, err := New(t.Context(), Options{Project: testProject, Transport: api, CredentialsFile: serviceAccount(t, &tokenServer{Server: endpoint})})
+			c, err := New(t.Context(), Options{Project: testProject, Transport: api, CredentialsFile: serviceAccount(t, endpoint.URL)})
 			require.NoError(t, err)
 			require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g"))
 			require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "h"))
@@ -135,7 +135,7 @@ func TestTokenEndpointRedirectsAndLongAnswersAreRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			endpoint := httptest.NewServer(test.answer)
 			defer endpoint.Close()
-			file := serviceAccount(t, &tokenServer{Server: endpoint})
+			file := serviceAccount(t, endpoint.URL)
 			c, err := New(t.Context(), Options{Project: testProject, Endpoint: "https://compute.test", CredentialsFile: file, Transport: roundTripper(hung)})
 			require.NoError(t, err)
 			_, unseen := c.Groups(tryingOnce(t.Context()), "alpha", []string{testRegion})

@@ -152,38 +152,6 @@ func TestRequestsAreReturnedOldestFirst(t *testing.T) {
 	assert.Equal(t, []string{"a1", "a2", "a3"}, names)
 }
 
-func TestRegionWithIncompleteListIsUnseen(t *testing.T) {
-	forbidden := refusal(403, "forbidden", "no permission")
-	for _, l := range lists {
-		for name, test := range map[string]struct {
-			answer http.HandlerFunc
-			want   string
-		}{
-			"it is refused": {forbidden, "403 forbidden: no permission"},
-			"it warns":      {aList(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
-			"a record has no name": {
-				ok(l.pageOf(strings.Replace(l.named("x"), `"name":"x",`, "", 1))), "answer not understood: a record without a name",
-			},
-			"a second page is refused": {func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Query().Get("pageToken") == "" {
-					ok(strings.Replace(l.pageOf(l.named("x")), "{", `{"nextPageToken":"t",`, 1))(w, r)
-					return
-				}
-				forbidden(w, r)
-			}, "403 forbidden: no permission"},
-		} {
-			t.Run(l.what+" "+name, func(t *testing.T) {
-				found, unseen := l.readFrom(t, test.answer)
-				assert.Empty(t, found)
-				require.ErrorContains(t, unseen[testRegion], l.what+": ")
-				require.ErrorContains(t, unseen[testRegion], test.want)
-			})
-		}
-	}
-	_, unseen := lists[1].readFrom(t, aList(`{"unreachables":["zones/us-central1-c"]}`))
-	require.EqualError(t, unseen[testRegion], lists[1].what+": incomplete answer: unreachable: zones/us-central1-c")
-}
-
 func TestGroupDeletedBetweenListsLeavesRegionSeen(t *testing.T) {
 	groups := groupsOf(t, atPaths(map[string]http.HandlerFunc{
 		groupsPath:   items(groupJSON("alpha-x", testStamp.String()), groupJSON("alpha-y", testStamp.String())),

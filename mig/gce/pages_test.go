@@ -94,24 +94,51 @@ func TestDuplicateItemsAreReturnedOnce(t *testing.T) {
 	}
 }
 
-// B2: a list with a record that is not understood is unread, and not shorter.
+// badAnswer is an answer that makes a list unread, and why.
+type badAnswer struct {
+	answer http.HandlerFunc
+	want   string
+}
+
+// B2: a list with a record that is not understood is unread, and not shorter, as is one that is not
+// complete.
 func TestListThatIsNotUnderstoodIsUnread(t *testing.T) {
+	forbidden := refusal(403, "forbidden", "no permission")
 	for _, l := range lists {
+		x := l.named("alpha-x")
+		answers := map[string]badAnswer{
+			"it is refused": {forbidden, "403 forbidden: no permission"},
+			"it warns":      {aList(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
+			"a second page is refused": {func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("pageToken") == "" {
+					ok(strings.Replace(l.pageOf(x), "{", `{"nextPageToken":"t",`, 1))(w, r)
+					return
+				}
+				forbidden(w, r)
+			}, "403 forbidden: no permission"},
+		}
+		if l.path == requestsPath {
+			answers["it names what it lacks"] = badAnswer{aList(`{"unreachables":["zones/us-central1-c"]}`), "incomplete answer: unreachable: zones/us-central1-c"}
+		}
 		for name, item := range map[string]string{
-			"no age":                   strings.Replace(l.named("alpha-x"), createdText, "", 1),
-			"an age that is no time":   strings.Replace(l.named("alpha-x"), createdText, "yesterday", 1),
-			"an age that is a number":  strings.Replace(l.named("alpha-x"), `"`+createdText+`"`, "5", 1),
-			"no state":                 strings.NewReplacer(`"state":"ACCEPTED",`, "", `"status":"RUNNING",`, "", `"targetSize":2`, `"targetSize":"many"`, `"description"`, `"creationTimestamp":5,"description"`).Replace(l.named("alpha-x")),
-			"a second, different copy": l.named("alpha-x") + "," + strings.Replace(l.named("alpha-x"), createdText, "2026-03-02T10:00:00.123-08:00", 1),
+			"no name":                  strings.Replace(x, `"name":"alpha-x",`, "", 1),
+			"no age":                   strings.Replace(x, createdText, "", 1),
+			"an age that is no time":   strings.Replace(x, createdText, "yesterday", 1),
+			"an age that is a number":  strings.Replace(x, `"`+createdText+`"`, "5", 1),
+			"no state":                 strings.NewReplacer(`"state":"ACCEPTED",`, "", `"status":"RUNNING",`, "", `"targetSize":2`, `"targetSize":"many"`, `"description"`, `"creationTimestamp":5,"description"`).Replace(x),
+			"a second, different copy": x + "," + strings.Replace(x, createdText, "2026-03-02T10:00:00.123-08:00", 1),
 			"no record":                "null",
 			"no object":                "5",
 		} {
+			answers[name] = badAnswer{ok(l.pageOf(l.named("alpha-w"), item, l.named("alpha-y"))), "answer not understood: "}
+		}
+		for name, test := range answers {
 			t.Run(l.what+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					found, unseen := l.readFrom(t, ok(l.pageOf(l.named("alpha-w"), item, l.named("alpha-y"))))
+					found, unseen := l.readFrom(t, test.answer)
 					assert.Empty(t, found)
 					require.ErrorContains(t, unseen[testRegion], l.what+": ")
-					require.ErrorContains(t, unseen[testRegion], "answer not understood: ")
+					require.ErrorContains(t, unseen[testRegion], test.want)
 				})
 			})
 		}

@@ -102,10 +102,6 @@ func TestBulkInsertWithoutOccasionRepeatsOnlyItsUnknownCall(t *testing.T) {
 	})
 }
 
-func (w world) policy(name string) mig.PolicySpec {
-	return mig.PolicySpec{Name: name, Region: region, Distance: "BLOCK", Stamp: w.spec(name, 812).Stamp}
-}
-
 func TestBulkInsertSucceedsOrIsRejected(t *testing.T) {
 	const zone = "us-central1-b"
 	for name, test := range map[string]struct {

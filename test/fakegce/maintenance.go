@@ -20,7 +20,7 @@ func (s *Server) AnnounceMaintenance(name string, in, lasts time.Duration) error
 			Type: "SCHEDULED", MaintenanceStatus: "PENDING", MaintenanceReasons: []string{"PLANNED_UPDATE"},
 			WindowStartTime: stamp(start), LatestWindowStartTime: stamp(start), WindowEndTime: stamp(start.Add(lasts)),
 		}
-		v.api.ResourceStatus.UpcomingMaintenance = window
+		v.api.ResourceStatus.UpcomingMaintenance, v.maintained = window, start
 		s.after(in, func() {
 			if v.running() && v.api.ResourceStatus.UpcomingMaintenance == window {
 				s.stop(v)

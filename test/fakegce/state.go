@@ -62,6 +62,7 @@ type Instance struct {
 	Status      string    `json:"status"`
 	Created     time.Time `json:"created"`
 	Terminates  time.Time `json:"terminates,omitzero"` // end of its lease
+	Maintained  time.Time `json:"maintained,omitzero"` // start of announced host maintenance
 
 	Labels map[string]string `json:"labels,omitempty"`
 }
@@ -154,7 +155,7 @@ func (r *request) snapshot(s *Server) Request {
 func (v *vm) snapshot() Instance {
 	return Instance{
 		Name: v.name, Zone: v.at.zone, Region: v.at.regionName(), Group: lastPart(v.origin), Request: v.request,
-		Template: v.template, MachineType: v.machineType(), Model: v.api.Scheduling.ProvisioningModel, Status: v.api.Status, Created: v.created, Terminates: v.ends,
+		Template: v.template, MachineType: v.machineType(), Model: v.api.Scheduling.ProvisioningModel, Status: v.api.Status, Created: v.created, Terminates: v.ends, Maintained: v.maintained,
 		Labels: maps.Clone(v.api.Labels),
 	}
 }

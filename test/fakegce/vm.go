@@ -12,17 +12,18 @@ import (
 // vm is an instance that exists.
 type vm struct {
 	meta
-	api      *compute.Instance
-	member   *member            // nil if no group manages it
-	origin   string             // path of the group that created it
-	request  string             // name of the resize request that created it
-	template string             // path of its template
-	duration time.Duration      // of its lease; 0 means unlimited
-	ends     time.Time          // end of its lease, while RUNNING
-	needs    map[string]float64 // use of each quota metric
-	holds    *reservation       // the reservation that it consumes, or nil
-	gone     bool
-	onGone   []func() // called when the VM no longer exists
+	api        *compute.Instance
+	member     *member            // nil if no group manages it
+	origin     string             // path of the group that created it
+	request    string             // name of the resize request that created it
+	template   string             // path of its template
+	duration   time.Duration      // of its lease; 0 means unlimited
+	ends       time.Time          // end of its lease, while RUNNING
+	maintained time.Time          // start of announced host maintenance
+	needs      map[string]float64 // use of each quota metric
+	holds      *reservation       // the reservation that it consumes, or nil
+	gone       bool
+	onGone     []func() // called when the VM no longer exists
 }
 
 func (v *vm) body() any { return v.api }
@@ -180,7 +181,7 @@ func (s *Server) stop(v *vm) {
 // halt moves a VM to the given status and clears the state of a running VM.
 func (s *Server) halt(v *vm, status string) {
 	ran := v.running()
-	v.api.Status, v.ends = status, time.Time{}
+	v.api.Status, v.ends, v.maintained = status, time.Time{}, time.Time{}
 	v.api.ResourceStatus = &compute.ResourceStatus{}
 	if ran {
 		s.hook(s.opts.OnDelete, v)

@@ -70,23 +70,29 @@ const instancesOfAll = 7
 func crowded(t *testing.T, w world) {
 	t.Helper()
 	ctx := t.Context()
-	peopled(t, w)
-	stamp := mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 1}
-	require.NoError(t, w.CreatePolicy(ctx, mig.PolicySpec{Name: "alpha-q", Region: region, Distance: "BLOCK", Stamp: stamp}))
+	for _, name := range []string{"alpha-p", "alpha-q"} {
+		require.NoError(t, w.CreatePolicy(ctx, mig.PolicySpec{Name: name, Region: region, Distance: "BLOCK", Stamp: w.spec(name, 1).Stamp}))
+	}
+	placed := w.spec("alpha-x", 1)
+	placed.Policy = "alpha-p"
+	w.grown(placed, "alpha-a3-2", "alpha-a3-3")
+	require.NoError(t, w.BulkInsert(ctx, w.bulk("us-central1-b")))
+	time.Sleep(time.Minute)
+	w.cloud.SetCapacity("", "", 0)
+	w.grown(w.spec("alpha-y", 2), "alpha-a3-4")
 	second := request("alpha-a3-8")
 	second.Name = "a2"
 	require.NoError(t, w.CreateRequest(ctx, region, "alpha-y", second))
-	time.Sleep(2 * time.Minute)
-	w.cloud.SetCapacity("us-central1-f", "", 3)
-	late := func(group string, job uint32, nodes ...string) {
-		spec := w.spec(group, job)
-		spec.Zones = []string{"us-central1-f"}
-		require.NoError(t, w.CreateGroup(ctx, spec))
-		require.NoError(t, w.CreateRequest(ctx, region, group, request(nodes...)))
-	}
-	late("alpha-w", 4, "alpha-a3-6")
+	w.grown(w.spec("alpha-z", 3), "alpha-a3-5")
 	time.Sleep(time.Minute)
-	late("alpha-v", 5, "alpha-a3-7", "alpha-a3-9")
+	require.NoError(t, w.cloud.FailRequest("alpha-z", "a1", "PERMISSIONS_ERROR", "no"))
+	w.cloud.SetCapacity("us-central1-f", "", 3)
+	late := w.spec("alpha-w", 4)
+	late.Zones = []string{"us-central1-f"}
+	w.grown(late, "alpha-a3-6")
+	time.Sleep(time.Minute)
+	late.Name = "alpha-v"
+	w.grown(late, "alpha-a3-7", "alpha-a3-9")
 	time.Sleep(time.Second)
 	require.NoError(t, w.cloud.AnnounceMaintenance("alpha-a3-6", time.Hour, time.Hour))
 }

@@ -29,8 +29,7 @@ func spread(t *testing.T, w world) {
 	make := func(group, region, template, zone, node string) {
 		spec := w.spec(group, 1)
 		spec.Region, spec.Template, spec.Zones = region, template, []string{zone}
-		require.NoError(t, w.CreateGroup(t.Context(), spec))
-		require.NoError(t, w.CreateRequest(t.Context(), region, group, request(node)))
+		w.grown(spec, node)
 	}
 	make("alpha-x", region, w.template, "us-central1-b", "alpha-a3-0")
 	make("alpha-eu", europe, template, "europe-west4-a", "alpha-eu-0")

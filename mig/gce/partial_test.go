@@ -42,34 +42,10 @@ func readAll(t *testing.T, c *gce.Client) (e everything) {
 	return e
 }
 
-// peopled creates a project with one of each object that a list may show.
-func peopled(t *testing.T, w world) {
-	t.Helper()
-	ctx := t.Context()
-	stamp := mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 1}
-	require.NoError(t, w.CreatePolicy(ctx, mig.PolicySpec{Name: "alpha-p", Region: region, Distance: "BLOCK", Stamp: stamp}))
-	placed := w.spec("alpha-x", 1)
-	placed.Policy = "alpha-p"
-	require.NoError(t, w.CreateGroup(ctx, placed))
-	require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-2", "alpha-a3-3")))
-	b := w.bulk("us-central1-b")
-	require.NoError(t, w.BulkInsert(ctx, b))
-	time.Sleep(time.Minute)
-	w.cloud.SetCapacity("", "", 0)
-	require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-y", 2)))
-	require.NoError(t, w.CreateRequest(ctx, region, "alpha-y", request("alpha-a3-4")))
-	require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-z", 3)))
-	require.NoError(t, w.CreateRequest(ctx, region, "alpha-z", request("alpha-a3-5")))
-	time.Sleep(time.Minute)
-	require.NoError(t, w.cloud.FailRequest("alpha-z", "a1", "PERMISSIONS_ERROR", "no"))
-	time.Sleep(time.Minute)
-}
-
 func TestMachineMetadataIsReadOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		ask := func(group string, job uint32, nodes ...string) {
-			require.NoError(t, w.CreateGroup(t.Context(), w.spec(group, job)))
-			require.NoError(t, w.CreateRequest(t.Context(), region, group, request(nodes...)))
+			w.grown(w.spec(group, job), nodes...)
 			time.Sleep(time.Minute)
 		}
 		// read returns the machines' groups, and the filters of the lists with metadata.

@@ -101,13 +101,9 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 			require.Equal(t, parsed(t, readSqueue, before+behind), jobs)
 		})
 	}
-	t.Run("also if it is the only row and lacks an id", func(t *testing.T) {
-		jobs, err := readSqueue([]byte(rowWith("%A", "") + "\n"))
-		var unread Unread
-		require.ErrorAs(t, err, &unread)
-		require.Len(t, unread, 1)
-		require.Empty(t, jobs)
-	})
+	jobs, err := readSqueue([]byte(rowWith("%A", "") + "\n"))
+	require.ErrorAs(t, err, new(Unread), "the only row")
+	require.Empty(t, jobs)
 	t.Run("if ambiguous lines follow, one more row is unread", func(t *testing.T) {
 		jobs, err := readSqueue([]byte(before + "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<x\n9|9|N/A|1\n" + behind))
 		cut := known(JobRunning, "f0")
@@ -192,26 +188,23 @@ func TestJobIsNamedAsInSqueue(t *testing.T) {
 
 func TestParseJobAddress(t *testing.T) {
 	const array = "34|34_[2,7%2]\n35|34_1\n36|34_0\n"
-	for _, test := range []struct {
-		name, out string
-		id        uint32
-		want      JobAddress
+	for out, test := range map[string]struct {
+		id   uint32
+		want JobAddress
 	}{
-		{"a job", "9|9\n", 9, JobAddress{Own: "9", Whole: "9"}},
-		{"a task with an id of its own", array, 35, JobAddress{Own: "34_1", Whole: "34_1"}},
-		{"the task with its array's id", "26|24_1\n24|24_2\n", 24, JobAddress{Own: "24_2", Whole: "24_2"}},
-		{"the last pending task", "7|7_[2%2]\n8|7_1\n", 7, JobAddress{Own: "7_2", Whole: "7_2"}},
-		{"the leader of a heterogeneous job", "39|38+1\n38|38+0\n", 38, JobAddress{Own: "38+0", Whole: "38"}},
-		{"a component of a heterogeneous job", "39|38+1\n", 39, JobAddress{Own: "38+1", Whole: "38"}},
-		{"a missing job", array, 3, JobAddress{}},
-		{"no job", "", 9, JobAddress{}},
-		{"A1: a job beside rows that cannot be read", "x|\n9|9\n8|<\n", 9, JobAddress{Own: "9", Whole: "9"}},
+		"9|9\n":              {9, JobAddress{Own: "9", Whole: "9"}},
+		array:                {35, JobAddress{Own: "34_1", Whole: "34_1"}},
+		"26|24_1\n24|24_2\n": {24, JobAddress{Own: "24_2", Whole: "24_2"}}, // has its array's id
+		"7|7_[2%2]\n8|7_1\n": {7, JobAddress{Own: "7_2", Whole: "7_2"}},    // the last pending task
+		"39|38+1\n38|38+0\n": {38, JobAddress{Own: "38+0", Whole: "38"}},
+		"39|38+1\n":          {39, JobAddress{Own: "38+1", Whole: "38"}},
+		"34|34_0\n":          {3, JobAddress{}},
+		"":                   {9, JobAddress{}},
+		"x|\n9|9\n8|<\n":     {9, JobAddress{Own: "9", Whole: "9"}}, // A1: rows that cannot be read
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			address, err := ParseJobAddress(test.id, []byte(test.out))
-			require.NoError(t, err)
-			require.Equal(t, test.want, address)
-		})
+		address, err := ParseJobAddress(test.id, []byte(out))
+		require.NoError(t, err)
+		require.Equal(t, test.want, address, out)
 	}
 }
 

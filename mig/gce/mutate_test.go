@@ -24,7 +24,8 @@ func TestMutationsAreSentInComputesFormat(t *testing.T) {
 		"versions":[{"instanceTemplate":"projects/p/regions/us-central1/instanceTemplates/T"}],
 		"distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/p/zones/us-central1-a"},{"zone":"projects/p/zones/us-central1-b"}]},
 		"updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
-		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}`
+		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"},
+		"resourcePolicies":{"workloadPolicy":"projects/p/regions/us-central1/resourcePolicies/alpha-a3-job-812"}}`
 	const groups, stamped = regionPath + "/instanceGroupManagers", `"description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}"`
 	placed := testGroup
 	placed.Policy = "alpha-a3-job-812"
@@ -32,12 +33,9 @@ func TestMutationsAreSentInComputesFormat(t *testing.T) {
 		do         func(context.Context, *Client) error
 		sent, body string
 	}{
-		"a group as flex-start prescribes it": {
-			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) }, "POST " + groups, flexGroup + `}`,
-		},
 		"a group with a workload policy": {
 			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, placed) }, "POST " + groups,
-			flexGroup + `,"resourcePolicies":{"workloadPolicy":"projects/p/regions/us-central1/resourcePolicies/alpha-a3-job-812"}}`,
+			flexGroup,
 		},
 		"a request that names its instances": {
 			func(ctx context.Context, c *Client) error {
@@ -53,12 +51,6 @@ func TestMutationsAreSentInComputesFormat(t *testing.T) {
 			},
 			"POST " + regionPath + "/resourcePolicies",
 			`{"name":"alpha-a3-job-812",` + stamped + `,"workloadPolicy":{"type":"HIGH_THROUGHPUT","maxTopologyDistance":"BLOCK"}}`,
-		},
-		"a workload policy that leaves the distance to Compute": {
-			func(ctx context.Context, c *Client) error {
-				return c.CreatePolicy(ctx, mig.PolicySpec{Name: "w", Region: testRegion, Stamp: testStamp})
-			},
-			"POST " + regionPath + "/resourcePolicies", `{"name":"w",` + stamped + `,"workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`,
 		},
 		"a bulk insert into one zone": {
 			func(ctx context.Context, c *Client) error { return c.BulkInsert(ctx, testBulk("us-central1-b")) },

@@ -102,45 +102,29 @@ func TestBulkInsertWithoutOccasionRepeatsOnlyItsUnknownCall(t *testing.T) {
 	})
 }
 
-func TestBulkInsertSucceedsOrIsRejected(t *testing.T) {
-	const zone = "us-central1-b"
-	for name, test := range map[string]struct {
-		model, reservation string
-		none               func(*fakegce.Server) error
-	}{
-		"on demand": {mig.Standard, "", func(s *fakegce.Server) error { return s.SetModelCapacity(zone, machine, mig.Standard, 1) }},
-		"spot":      {mig.Spot, "", func(s *fakegce.Server) error { return s.SetModelCapacity(zone, machine, mig.Spot, 1) }},
-		"reserved":  {mig.Standard, "h100s", func(s *fakegce.Server) error { return s.SetReservation("h100s", zone, machine, 1) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				template := must.Get(w.cloud.AddTemplate(region, fakegce.PlainTemplate("plain", machine)))
-				must.Do(w.cloud.SetReservation("h100s", zone, machine, 2))
-				b := w.bulk(zone)
-				b.Template = must.Get(w.Template(t.Context(), template))
-				b.Model, b.Reservation, b.Duration = test.model, test.reservation, 0
-				assert.Empty(t, b.Template.Excludes(b.Model))
-				must.Do(test.none(w.cloud))
-				assert.Equal(t, mig.CauseCapacity, mig.CauseOf(w.BulkInsert(t.Context(), b)), "one too few")
-				assert.Empty(t, w.seen())
+func TestSpotMachinesAreCreatedUnlessTheyLackCapacity(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		const zone = "us-central1-b"
+		b := w.bulk(zone)
+		b.Template = must.Get(w.Template(t.Context(), must.Get(w.cloud.AddTemplate(region, fakegce.PlainTemplate("plain", machine)))))
+		b.Model, b.Duration = mig.Spot, 0
+		must.Do(w.cloud.SetModelCapacity(zone, machine, mig.Spot, 1))
+		assert.Equal(t, mig.CauseCapacity, mig.CauseOf(w.BulkInsert(t.Context(), b)), "one too few")
+		assert.Empty(t, w.seen())
 
-				b.Instances = b.Instances[:1]
-				require.NoError(t, w.BulkInsert(t.Context(), b))
-				time.Sleep(time.Minute)
-				there := w.seen()
-				require.Len(t, there, 1)
-				assert.Equal(t, zone, there[0].Zone)
-				assert.Equal(t, b.Stamp, there[0].Stamp)
-				assert.Equal(t, test.model, there[0].Model)
-				assert.True(t, there[0].Until().IsZero(), "its lease is unlimited")
-				if test.model == mig.Spot {
-					must.Do(w.cloud.PreemptVM("alpha-a3-0"))
-					time.Sleep(time.Second)
-					assert.True(t, w.seen()[0].Preempted())
-					time.Sleep(time.Minute)
-					assert.Empty(t, w.seen())
-				}
-			})
-		})
-	}
+		b.Instances = b.Instances[:1]
+		require.NoError(t, w.BulkInsert(t.Context(), b))
+		time.Sleep(time.Minute)
+		there := w.seen()
+		require.Len(t, there, 1)
+		assert.Equal(t, zone, there[0].Zone)
+		assert.Equal(t, b.Stamp, there[0].Stamp)
+		assert.Equal(t, mig.Spot, there[0].Model)
+		assert.True(t, there[0].Until().IsZero(), "its lease is unlimited")
+		must.Do(w.cloud.PreemptVM("alpha-a3-0"))
+		time.Sleep(time.Second)
+		assert.True(t, w.seen()[0].Preempted())
+		time.Sleep(time.Minute)
+		assert.Empty(t, w.seen())
+	})
 }

@@ -48,7 +48,7 @@ func (s *Server) request(c *call) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.requests.find(g.path + "/resizeRequests/" + c.vars["request"])
+	return g.requests.find(g.path + "/resizeRequests/" + c.vars["resizeRequest"])
 }
 
 // idleRequest returns the request that a call wants to change. It refuses one in a group that

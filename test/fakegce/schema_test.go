@@ -15,7 +15,7 @@ type document struct {
 	Revision  string             `json:"revision"`
 	Schemas   map[string]*schema `json:"schemas"`
 	Resources map[string]struct {
-		Methods map[string]*bodies `json:"methods"`
+		Methods map[string]method `json:"methods"`
 	} `json:"resources"`
 }
 
@@ -32,9 +32,3 @@ var discovery = sync.OnceValues(func() (*document, error) {
 	d := new(document)
 	return d, json.Unmarshal(b, d)
 })
-
-// method returns the named method, such as instances.list.
-func (d *document) method(name string) *bodies {
-	resource, verb, _ := strings.Cut(name, ".")
-	return d.Resources[resource].Methods[verb]
-}

@@ -49,7 +49,7 @@ type Server struct {
 func New(opts Options) *Server {
 	opts = opts.filled()
 	s := &Server{
-		opts: opts, routes: routes(), clock: opts.Clock, machine: machines(),
+		opts: opts, routes: routes(handlers()), clock: opts.Clock, machine: machines(),
 		stopAlarm: func() {},
 		repeats:   make(map[string]*operation),
 		capacity:  make(map[stock]int),

@@ -76,4 +76,3 @@ func TestDeviationsFail(t *testing.T) {
 		})
 	}
 }
-

@@ -40,23 +40,17 @@ func inEveryVersion(t *testing.T, test func(t *testing.T, version string)) {
 	}
 }
 
-// shown is the command output of one version at one step.
-type shown struct {
-	version string
-	nodes   map[string]Node
-	jobs    map[uint32]Job
-}
-
-func read(t *testing.T, version, step string) shown {
+// read returns the nodes and jobs that a version shows at a step.
+func read(t *testing.T, version, step string) (nodes map[string]Node, jobs map[uint32]Job) {
 	t.Helper()
-	s := shown{version, map[string]Node{}, map[uint32]Job{}}
+	nodes, jobs = map[string]Node{}, map[uint32]Job{}
 	for _, node := range parsed(t, ParseNodes, string(fixture(t, version, step+".nodes.txt"))) {
-		s.nodes[node.Name] = node
+		nodes[node.Name] = node
 	}
 	for _, job := range parsed(t, readSqueue, string(inSqueueFormat(fixture(t, version, step+".squeue.txt")))) {
-		s.jobs[job.ID] = job
+		jobs[job.ID] = job
 	}
-	return s
+	return nodes, jobs
 }
 
 // inSqueueFormat converts rows of a *.squeue.txt to the columns of SqueueFormat. testdata/README.md
@@ -74,123 +68,68 @@ func inSqueueFormat(rows []byte) []byte {
 	return out.Bytes()
 }
 
-func TestEveryFixtureParses(t *testing.T) {
+// Other tests read the other files.
+func TestEveryFixtureOfNodesAndJobsParses(t *testing.T) {
 	inEveryVersion(t, func(t *testing.T, version string) {
-		entries, err := os.ReadDir(filepath.Join("testdata", version))
+		steps, err := filepath.Glob(filepath.Join("testdata", version, "*.nodes.txt"))
 		require.NoError(t, err)
-		for _, entry := range entries {
-			require.NoError(t, parseFixture(t, entry.Name(), fixture(t, version, entry.Name())), entry.Name())
+		for _, path := range steps {
+			nodes, _ := read(t, version, strings.TrimSuffix(filepath.Base(path), ".nodes.txt"))
+			require.Len(t, nodes, 10)
 		}
+		names, err := Expand("f[0-1],s1,rack[0-1]n[08-10]")
+		require.NoError(t, err)
+		require.Equal(t, strings.Fields(string(fixture(t, version, "12-hostnames.txt"))), names)
 	})
 }
 
-// parseFixture parses a file with the parser that its name implies.
-func parseFixture(t *testing.T, name string, b []byte) (err error) {
-	_, kind, _ := strings.Cut(strings.TrimSuffix(name, filepath.Ext(name)), ".")
-	switch {
-	case kind == "nodes":
-		nodes, err := ParseNodes(b)
-		require.Len(t, nodes, 10)
-		return err
-	case kind == "squeue":
-		_, err = readSqueue(inSqueueFormat(b))
-	case name == "15-records.txt":
-		_, err = ParseJobRecords(b, "MARK", []uint32{1, 2, 3, 4, 7})
-	case name == "16-assoc-mgr.txt":
-		_, _, err = ParseAssociations(b)
-	case name == "16-licenses.txt":
-		require.Len(t, ParseLicenses(b), 2)
-	case name == "16-charges.txt":
-		require.Len(t, ParseCharges(b, "MARK"), 3)
-	case name == "09-reservation.txt":
-		_, err = ParseReservations(b)
-	case name == "13-ping.txt", name == "14-ping-down.txt":
-		_, err = ParsePing(b)
-	case name == "config.txt":
-		_, err = ParseConfig(b)
-	case name == "partitions.txt":
-		_, err = ParsePartitions(b)
-	case name == "version.txt":
-		_, err = ParseVersion(string(b))
-	case strings.HasPrefix(name, "resumearg-"):
-		_, err = Expand(strings.TrimSpace(string(b)))
-	case strings.HasPrefix(name, "resumefile-"):
-		_, err = ResumedJobs(b)
-	case name == "12-hostnames.txt":
-		names, err := Expand("f[0-1],s1,rack[0-1]n[08-10]")
-		require.Equal(t, strings.Fields(string(b)), names)
-		return err
-	case name == "11-show-job-unknown.txt", name == "11-unknown-node.txt", name == "14-nodes-down.txt":
-		_, err := ParseNodes(b)
-		require.Error(t, err, "Slurm's own errors must not pass for nodes")
-		_, err = ParseJobRecords(b, "MARK", []uint32{1})
-		require.Error(t, err, "Slurm's own errors must not pass for job records")
-	default:
-		t.Errorf("%s: no parser for it", name)
-	}
-	return err
-}
-
 func TestEachVersionShowsTheExpectedStates(t *testing.T) {
-	quarter := Limit{Kind: LimitSet, Duration: 15 * time.Minute}
-	for sentence, c := range map[string]struct {
-		step  string
-		check func(t *testing.T, s shown)
-	}{
-		"at first all s.nodes are powered down": {"00-powered-down", func(t *testing.T, s shown) {
-			for name, node := range s.nodes {
-				partition := map[bool][]string{true: {"flex"}, false: {"static"}}[name[0] == 'f']
-				require.Equal(t, Node{Name: name, State: State{Base: Idle, Flags: Cloud | PoweredDown}, Partitions: partition, Addr: "127.0.0.1", CPUs: 2, Memory: 1}, node)
-			}
-			require.Empty(t, s.jobs)
-		}},
-		"a job's s.nodes power up while it is configuring": {"02-array", func(t *testing.T, s shown) {
-			job := s.jobs[1]
-			require.NotZero(t, job.Priority)
-			job.Priority, job.Start, job.Reason, job.Partition = 0, time.Time{}, "", ""
-			require.Equal(t, Job{ID: 1, ArrayID: 1, Limit: quarter, State: JobConfiguring, Nodes: []string{"f0", "f1"}, User: "root"}, job)
-			for _, name := range job.Nodes {
-				require.Equal(t, State{Base: Allocated, Flags: Cloud | NotResponding | PoweringUp}, s.nodes[name].State)
-			}
-			require.True(t, s.nodes["f7"].State.Has(PoweredDown))
-		}},
-		"an array's tasks have ids of their own": {"02-array", func(t *testing.T, s shown) {
-			require.Len(t, s.jobs, 4)
-			for id, task := range map[uint32]string{3: "0", 4: "1"} {
-				require.Equal(t, uint32(2), s.jobs[id].ArrayID)
-				require.Equal(t, task, s.jobs[id].ArrayTask)
-				require.Equal(t, Limit{Kind: LimitSet, Duration: 26*time.Hour + 4*time.Minute}, s.jobs[id].Limit)
-			}
-			require.Equal(t, JobPending, s.jobs[2].State)
-			require.Equal(t, "JobArrayTaskLimit", s.jobs[2].Reason)
-			require.Contains(t, []string{"2", "2%2"}, s.jobs[2].ArrayTask)
-			require.Empty(t, s.jobs[2].Nodes)
-		}},
-		"s.nodes forced down show why and their job is requeued": {"05-power-down-force", func(t *testing.T, s shown) {
-			for _, name := range []string{"f0", "f1"} {
-				require.Equal(t, State{Base: Idle, Flags: Cloud | PoweringDown}, s.nodes[name].State)
-				require.Equal(t, []string{"flex-start: capacity", "root"}, []string{s.nodes[name].Reason, s.nodes[name].ReasonBy})
-			}
-			if s.version != "23.11.11" { // in 23.11.11 the job was on f4
-				require.Equal(t, JobPending, s.jobs[5].State)
-				require.Equal(t, "BeginTime", s.jobs[5].Reason)
-			}
-		}},
-		"awkward reasons are read to their end": {"07-drain-down", func(t *testing.T, s shown) {
-			drained, down := s.nodes["f2"], s.nodes["f3"]
-			require.Equal(t, State{Base: Idle, Flags: Cloud | Drain | NotResponding | PoweringUp}, drained.State)
-			require.Equal(t, "admin: bad gpu [root@now]", drained.Reason)
-			require.Equal(t, State{Base: Down, Flags: Cloud | NotResponding | PoweringUp}, down.State)
-			require.Equal(t, []string{`quoted "reason" = x|y`, "root"}, []string{down.Reason, down.ReasonBy})
-			require.Equal(t, "2026-11-21", down.LastBusyTime.Format(time.DateOnly))
-		}},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			inEveryVersion(t, func(t *testing.T, version string) {
-				c.check(t, read(t, version, c.step))
-			})
-		})
-	}
+	inEveryVersion(t, func(t *testing.T, version string) {
+		nodes, jobs := read(t, version, "00-powered-down")
+		for name, node := range nodes {
+			partition := map[bool][]string{true: {"flex"}, false: {"static"}}[name[0] == 'f']
+			require.Equal(t, Node{Name: name, State: State{Base: Idle, Flags: Cloud | PoweredDown}, Partitions: partition, Addr: "127.0.0.1", CPUs: 2, Memory: 1}, node)
+		}
+		require.Empty(t, jobs)
+
+		nodes, jobs = read(t, version, "02-array")
+		job := jobs[1]
+		require.NotZero(t, job.Priority)
+		job.Priority, job.Start, job.Reason, job.Partition = 0, time.Time{}, "", ""
+		require.Equal(t, Job{ID: 1, ArrayID: 1, Limit: Limit{Kind: LimitSet, Duration: 15 * time.Minute}, State: JobConfiguring, Nodes: []string{"f0", "f1"}, User: "root"}, job)
+		for _, name := range job.Nodes {
+			require.Equal(t, State{Base: Allocated, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State)
+		}
+		require.True(t, nodes["f7"].State.Has(PoweredDown))
+		require.Len(t, jobs, 4)
+		for id, task := range map[uint32]string{3: "0", 4: "1"} {
+			require.Equal(t, uint32(2), jobs[id].ArrayID)
+			require.Equal(t, task, jobs[id].ArrayTask)
+			require.Equal(t, Limit{Kind: LimitSet, Duration: 26*time.Hour + 4*time.Minute}, jobs[id].Limit)
+		}
+		require.Equal(t, JobPending, jobs[2].State)
+		require.Equal(t, "JobArrayTaskLimit", jobs[2].Reason)
+		require.Contains(t, []string{"2", "2%2"}, jobs[2].ArrayTask)
+		require.Empty(t, jobs[2].Nodes)
+
+		nodes, jobs = read(t, version, "05-power-down-force")
+		for _, name := range []string{"f0", "f1"} {
+			require.Equal(t, State{Base: Idle, Flags: Cloud | PoweringDown}, nodes[name].State)
+			require.Equal(t, []string{"flex-start: capacity", "root"}, []string{nodes[name].Reason, nodes[name].ReasonBy})
+		}
+		if version != "23.11.11" { // in 23.11.11 the job was on f4
+			require.Equal(t, JobPending, jobs[5].State, "its job is requeued")
+			require.Equal(t, "BeginTime", jobs[5].Reason)
+		}
+
+		nodes, _ = read(t, version, "07-drain-down")
+		drained, down := nodes["f2"], nodes["f3"]
+		require.Equal(t, State{Base: Idle, Flags: Cloud | Drain | NotResponding | PoweringUp}, drained.State)
+		require.Equal(t, "admin: bad gpu [root@now]", drained.Reason)
+		require.Equal(t, State{Base: Down, Flags: Cloud | NotResponding | PoweringUp}, down.State)
+		require.Equal(t, []string{`quoted "reason" = x|y`, "root"}, []string{down.Reason, down.ReasonBy})
+		require.Equal(t, "2026-11-21", down.LastBusyTime.Format(time.DateOnly))
+	})
 }
 
 // A3: the name of job 1 looks like a row of squeue. Job 2 has fields of a record in its working

@@ -8,23 +8,17 @@ import (
 )
 
 func TestParseState(t *testing.T) {
-	for _, test := range []struct {
-		name, text string
-		want       State
-	}{
-		{"a base alone", "IDLE", State{Base: Idle}},
-		{"a base and flags", "ALLOCATED+CLOUD+POWERING_UP", State{Base: Allocated, Flags: Cloud | PoweringUp}},
-		{"flags in another order", "ALLOCATED+POWERING_UP+CLOUD", State{Base: Allocated, Flags: Cloud | PoweringUp}},
-		{"the base UNKNOWN is known", "UNKNOWN+CLOUD", State{Flags: Cloud}},
-		{"words of a later Slurm are kept, sorted", "IDLE+WARP+CLOUD+ASLEEP+WARP", State{Base: Idle, Flags: Cloud, Unknown: "ASLEEP+WARP"}},
-		{"a second base is not known", "IDLE+DOWN", State{Base: Idle, Unknown: "DOWN"}},
-		{"nothing", "", State{}},
-		{"the base FUTURE", "FUTURE", State{Base: Future}},
-		{"the base ERROR", "ERROR", State{Base: BaseError}},
+	for text, want := range map[string]State{
+		"IDLE":                        {Base: Idle},
+		"ALLOCATED+POWERING_UP+CLOUD": {Base: Allocated, Flags: Cloud | PoweringUp},
+		"UNKNOWN+CLOUD":               {Flags: Cloud},
+		"IDLE+WARP+CLOUD+ASLEEP+WARP": {Base: Idle, Flags: Cloud, Unknown: "ASLEEP+WARP"}, // words of a later Slurm
+		"IDLE+DOWN":                   {Base: Idle, Unknown: "DOWN"},
+		"":                            {},
+		"FUTURE":                      {Base: Future},
+		"ERROR":                       {Base: BaseError},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			require.Equal(t, test.want, ParseState(test.text))
-		})
+		require.Equal(t, want, ParseState(text), text)
 	}
 }
 
@@ -44,13 +38,6 @@ func TestEveryFlagHasItsWord(t *testing.T) {
 	}
 }
 
-func TestStateHasAFlagOnlyIfItHasAllOfThem(t *testing.T) {
-	state := ParseState("IDLE+CLOUD+POWERED_DOWN+POWER_UP")
-	require.True(t, state.Has(PoweredDown|PowerUp))
-	require.False(t, state.Has(PoweredDown|PoweringUp))
-	require.True(t, state.Has(0))
-}
-
 func TestNodeIsHeldByARunningOrLeavingJob(t *testing.T) {
 	for text, held := range map[string]bool{
 		"ALLOCATED+CLOUD+POWERED_DOWN": true, "MIXED": true, "IDLE+COMPLETING": true,
@@ -62,53 +49,33 @@ func TestNodeIsHeldByARunningOrLeavingJob(t *testing.T) {
 
 func TestParseLimit(t *testing.T) {
 	set := func(d time.Duration) Limit { return Limit{Kind: LimitSet, Duration: d} }
-	for _, test := range []struct {
-		name, text string
-		want       Limit
-	}{
-		{"squeue's minutes", "30:00", set(30 * time.Minute)},
-		{"squeue's hours", "1:40:00", set(100 * time.Minute)},
-		{"squeue's days", "1-02:04:00", set(26*time.Hour + 4*time.Minute)},
-		{"squeue's year", "365-00:00:00", set(365 * 24 * time.Hour)},
-		{"not a time", "0:00", set(0)},
-		{"scontrol's minutes", "00:30:00", set(30 * time.Minute)},
-		{"scontrol's hours", "01:40:00", set(100 * time.Minute)},
-		{"scontrol's days", "7-00:00:00", set(7 * 24 * time.Hour)},
-		{"seconds", "00:00:59", set(59 * time.Second)},
-		{"unlimited", "UNLIMITED", Limit{Kind: Unlimited}},
-		{"infinite", "INFINITE", Limit{Kind: Unlimited}},
-		{"the partition's", "Partition_Limit", Limit{}},
-		{"invalid", "INVALID", Limit{}},
-		{"not set", "NOT_SET", Limit{}},
-		{"not applicable", "N/A", Limit{}},
-		{"nothing", "", Limit{}},
-		{"a number alone, which Slurm never prints", "30", Limit{}},
-		{"a negative one", "-1:00", Limit{}},
-		{"days without hours", "1-30:00", Limit{}},
-		{"too many minutes", "1:60:00", Limit{}},
-		{"days that overflow", "106752000-00:00:00", Limit{}},
-		{"text behind", "30:00 ", Limit{}},
+	for text, want := range map[string]Limit{
+		"30:00":              set(30 * time.Minute), // of squeue
+		"1:40:00":            set(100 * time.Minute),
+		"1-02:04:00":         set(26*time.Hour + 4*time.Minute),
+		"0:00":               set(0),
+		"00:30:00":           set(30 * time.Minute), // of scontrol
+		"7-00:00:00":         set(7 * 24 * time.Hour),
+		"00:00:59":           set(59 * time.Second),
+		"UNLIMITED":          {Kind: Unlimited},
+		"INFINITE":           {Kind: Unlimited},
+		"Partition_Limit":    {},
+		"":                   {},
+		"30":                 {}, // Slurm never prints that
+		"-1:00":              {},
+		"1-30:00":            {},
+		"1:60:00":            {},
+		"106752000-00:00:00": {}, // overflows
+		"30:00 ":             {},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			require.Equal(t, test.want, ParseLimit(test.text))
-		})
+		require.Equal(t, want, ParseLimit(text), text)
 	}
 }
 
 func TestLimitPrintsAsScontrolDoes(t *testing.T) {
-	require.Equal(t, "00:15:00", ParseLimit("15:00").String())
-	require.Equal(t, "1-02:04:00", ParseLimit("1-02:04:00").String())
-	require.Equal(t, "UNLIMITED", ParseLimit("INFINITE").String())
-	require.Equal(t, "unknown", Limit{}.String())
-}
-
-func TestParseSeconds(t *testing.T) {
-	require.Equal(t, Limit{Kind: LimitSet, Duration: time.Minute}, parseSeconds("60 sec"))
-	require.Equal(t, Limit{Kind: LimitSet, Duration: 400 * time.Second}, parseSeconds("400"))
-	require.Equal(t, Limit{Kind: Unlimited}, parseSeconds("INFINITE"))
-	require.Equal(t, Limit{}, parseSeconds("GLOBAL"))
-	require.Equal(t, Limit{}, parseSeconds(""))
-	require.Equal(t, Limit{}, parseSeconds("5 min"))
+	for text, want := range map[string]string{"15:00": "00:15:00", "1-02:04:00": "1-02:04:00", "INFINITE": "UNLIMITED", "": "unknown"} {
+		require.Equal(t, want, ParseLimit(text).String())
+	}
 }
 
 func FuzzParseLimit(f *testing.F) {

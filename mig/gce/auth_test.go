@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
-	"slurmflex/test/fakegce"
 )
 
 // issuer adapts a function to a source of tokens.
@@ -80,7 +79,7 @@ func TestRejectedTokenIsReplacedWithinTheCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			issued.Store(0)
 			api := &google{script: answers(first, ok(done), ok(done))}
-			c, err := New(t.Context(), Options{Project: testProject, Transport: api, CredentialsFile: serviceAccount(t, &tokenServer{Server: endpoint})})
+			c, err := New(t.Context(), Options{Project: testProject, Transport: api, CredentialsFile: serviceAccount(t, endpoint.URL)})
 			require.NoError(t, err)
 			require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g"))
 			require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "h"))
@@ -136,7 +135,7 @@ func TestTokenEndpointRedirectsAndLongAnswersAreRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			endpoint := httptest.NewServer(test.answer)
 			defer endpoint.Close()
-			file := serviceAccount(t, &tokenServer{Server: endpoint})
+			file := serviceAccount(t, endpoint.URL)
 			c, err := New(t.Context(), Options{Project: testProject, Endpoint: "https://compute.test", CredentialsFile: file, Transport: roundTripper(hung)})
 			require.NoError(t, err)
 			_, unseen := c.Groups(tryingOnce(t.Context()), "alpha", []string{testRegion})
@@ -149,9 +148,6 @@ func TestGooglesClientPresentsTheHostsCertificate(t *testing.T) {
 	assert.True(t, needsCertificate([]byte(`{"type":"external_account","credential_source":{"certificate":{"use_default_certificate_config":true}}}`)))
 	assert.False(t, needsCertificate([]byte(`{"type":"external_account","credential_source":{"file":"/token"}}`)))
 	assert.False(t, needsCertificate(nil))
-	key, err := fakegce.ServiceAccountKey("p", "http://127.0.0.1:1")
-	require.NoError(t, err)
-	assert.False(t, needsCertificate(key))
 }
 
 func TestBrokenKeyFileIsNamedBeforeAnyCall(t *testing.T) {
@@ -164,9 +160,4 @@ func TestBrokenKeyFileIsNamedBeforeAnyCall(t *testing.T) {
 		_, err := findCredentials(file)
 		require.ErrorContains(t, err, "credentials file "+file+": "+says)
 	}
-	whole, err := fakegce.ServiceAccountKey("demo", "http://127.0.0.1:1")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, whole, 0o600))
-	_, err = findCredentials(file)
-	require.NoError(t, err)
 }

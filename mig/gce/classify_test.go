@@ -19,32 +19,26 @@ func faultOf(status int, code, message string) fault {
 // Each row is a fault as Compute sends it. flex/sequel_test.go has all faults of a call that creates
 // a group.
 func TestEveryKnownFaultHasACause(t *testing.T) {
-	tests := []struct {
-		name  string
+	const group, policy = "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found", "The resource 'projects/p/regions/r/resourcePolicies/w' was not found"
+	const final = "Cancelling resize request that has reached a final state is not possible."
+	for _, test := range []struct {
 		fault fault
 		want  intent
 		cause mig.Cause
 	}{
-		{"cancel a terminal request", faultOf(412, "conditionNotMet", "Cancelling resize request that has reached a final state is not possible."), ending, mig.CauseConflict},
-		{"the same in a race", faultOf(0, "CONDITION_NOT_MET", "Cancelling resize request that has reached a final state is not possible."), ending, mig.CauseConflict},
-		{"duplicate name in an operation", faultOf(0, "RESOURCE_ALREADY_EXISTS", "The resource 'projects/p' already exists"), creating, mig.CauseExists},
-		{"group missing, on delete", faultOf(404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found"), ending, mig.CauseNotFound},
-		{"group missing, on creating a request", faultOf(404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found"), creating, mig.CauseNotFound},
-		{"group missing, on a list", faultOf(404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found"), reading, mig.CauseNotFound},
-		{"workload policy missing, on creating a group", faultOf(404, "notFound", "The resource 'projects/p/regions/r/resourcePolicies/w' was not found"), creating, mig.CauseConflict},
-		{"workload policy missing, on delete", faultOf(404, "notFound", "The resource 'projects/p/regions/r/resourcePolicies/w' was not found"), ending, mig.CauseNotFound},
-		{"template in use", faultOf(400, "resourceInUseByAnotherResource", "is already being used by"), ending, mig.CauseConflict},
-		{"no access to the nodes' account", faultOf(403, "forbidden", "The user does not have access to service account 'n@p.iam.gserviceaccount.com'."), creating, mig.CausePermission},
-
-		{"status alone", faultOf(403, "", "m"), reading, mig.CauseUnknown},
-		{"status alone", faultOf(412, "", "m"), ending, mig.CauseConflict},
-		{"another machine's 404", faultOf(404, notGoogles, "404 page not found"), ending, mig.CauseUnavailable},
-		{"a code of the future", faultOf(0, "SOLAR_FLARE", ""), creating, mig.CauseUnknown},
-	}
-	for _, test := range tests {
-		t.Run(test.name+" "+test.fault.code, func(t *testing.T) {
-			assert.Equal(t, test.cause, test.fault.cause(test.want))
-		})
+		{faultOf(412, "conditionNotMet", final), ending, mig.CauseConflict},
+		{faultOf(0, "CONDITION_NOT_MET", final), ending, mig.CauseConflict},
+		{faultOf(404, "notFound", group), ending, mig.CauseNotFound},
+		{faultOf(404, "notFound", group), creating, mig.CauseNotFound},
+		{faultOf(404, "notFound", group), reading, mig.CauseNotFound},
+		{faultOf(404, "notFound", policy), creating, mig.CauseConflict},
+		{faultOf(404, "notFound", policy), ending, mig.CauseNotFound},
+		{faultOf(400, "resourceInUseByAnotherResource", "is already being used by"), ending, mig.CauseConflict},
+		{faultOf(403, "", "m"), reading, mig.CauseUnknown},
+		{faultOf(412, "", "m"), ending, mig.CauseConflict},
+		{faultOf(404, notGoogles, "404 page not found"), ending, mig.CauseUnavailable},
+	} {
+		assert.Equal(t, test.cause, test.fault.cause(test.want), "%v", test)
 	}
 }
 
@@ -101,13 +95,10 @@ func TestUsedUpQuotaIsNamedIfGoogleNamesIt(t *testing.T) {
 		faults []fault
 		want   mig.UsedUp
 	}{
-		"in a message":              {[]fault{long}, mig.UsedUp{Metric: "GPUS", Limit: 1, Region: "us-central1"}},
-		"in a shorter message":      {[]fault{faultOf(0, "QUOTA_EXCEEDED", "Quota 'GPUS' exceeded.")}, mig.UsedUp{Metric: "GPUS"}},
-		"in details":                {[]fault{detailed}, mig.UsedUp{Metric: "CPUS", Limit: 24, Region: "europe-west4"}},
-		"of several, the last":      {[]fault{long, detailed}, mig.UsedUp{Metric: "CPUS", Limit: 24, Region: "europe-west4"}},
-		"beside a lack of capacity": {[]fault{long, faultOf(0, "ZONE_RESOURCE_POOL_EXHAUSTED", "none")}, mig.UsedUp{Metric: "GPUS", Limit: 1, Region: "us-central1"}},
-		"nowhere":                   {[]fault{faultOf(0, "IP_SPACE_EXHAUSTED", "none left")}, mig.UsedUp{}},
-		"of another fault":          {[]fault{faultOf(0, "PERMISSIONS_ERROR", "Quota 'GPUS' exceeded.")}, mig.UsedUp{}},
+		"in a shorter message": {[]fault{faultOf(0, "QUOTA_EXCEEDED", "Quota 'GPUS' exceeded.")}, mig.UsedUp{Metric: "GPUS"}},
+		"of several, the last": {[]fault{long, detailed}, mig.UsedUp{Metric: "CPUS", Limit: 24, Region: "europe-west4"}},
+		"nowhere":              {[]fault{faultOf(0, "IP_SPACE_EXHAUSTED", "none left")}, mig.UsedUp{}},
+		"of another fault":     {[]fault{faultOf(0, "PERMISSIONS_ERROR", "Quota 'GPUS' exceeded.")}, mig.UsedUp{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, usedUpIn(test.faults)) })

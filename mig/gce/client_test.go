@@ -22,8 +22,6 @@ import (
 
 func TestInvalidOptionsAreRejectedInOneLine(t *testing.T) {
 	dir := t.TempDir()
-	broken := filepath.Join(dir, "broken.json")
-	require.NoError(t, os.WriteFile(broken, []byte("{"), 0o600))
 	untyped := filepath.Join(dir, "untyped.json")
 	require.NoError(t, os.WriteFile(untyped, []byte("{}"), 0o600))
 	tests := map[string]struct {
@@ -32,9 +30,7 @@ func TestInvalidOptionsAreRejectedInOneLine(t *testing.T) {
 	}{
 		"no project":             {Options{Endpoint: "http://127.0.0.1:8900"}, "no project"},
 		"an endpoint with path":  {Options{Project: "p", Endpoint: "http://127.0.0.1:8900/compute/v1"}, `endpoint "http://127.0.0.1:8900/compute/v1": want a scheme and a host only`},
-		"an endpoint by name":    {Options{Project: "p", Endpoint: "localhost:8900"}, "want a scheme and a host only"},
 		"no credentials file":    {Options{Project: "p", CredentialsFile: filepath.Join(dir, "none.json")}, "no such file"},
-		"broken credentials":     {Options{Project: "p", CredentialsFile: broken}, "credentials file " + broken},
 		"credentials of no type": {Options{Project: "p", CredentialsFile: untyped}, "credentials file " + untyped},
 	}
 	for name, test := range tests {
@@ -78,11 +74,11 @@ func newTokenServer(t *testing.T, status int) *tokenServer {
 	return s
 }
 
-// serviceAccount writes the key file of a service account that gets its tokens from that server.
-func serviceAccount(t *testing.T, tokens *tokenServer) string {
+// serviceAccount writes the key file of a service account that gets its tokens at that address.
+func serviceAccount(t *testing.T, tokens string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "key.json")
-	must.Do(os.WriteFile(file, must.Get(fakegce.ServiceAccountKey("p", tokens.URL)), 0o600))
+	must.Do(os.WriteFile(file, must.Get(fakegce.ServiceAccountKey("p", tokens)), 0o600))
 	return file
 }
 
@@ -100,11 +96,8 @@ func (g *google) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func TestCallsAreAuthenticatedWithoutHomeAndPath(t *testing.T) {
 	tests := map[string]func(*testing.T, *tokenServer) Options{
-		"from a file named in the options": func(t *testing.T, s *tokenServer) Options {
-			return Options{CredentialsFile: serviceAccount(t, s)}
-		},
 		"from a file named in the environment": func(t *testing.T, s *tokenServer) Options {
-			t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", serviceAccount(t, s))
+			t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", serviceAccount(t, s.URL))
 			return Options{}
 		},
 		"from the metadata server": func(t *testing.T, s *tokenServer) Options {
@@ -140,7 +133,7 @@ func TestRejectedCredentialsAreNamed(t *testing.T) {
 	bare(t)
 	tokens := newTokenServer(t, http.StatusBadRequest)
 	api := &google{script: answers(ok(done))}
-	c, err := New(t.Context(), Options{Project: testProject, Transport: api, CredentialsFile: serviceAccount(t, tokens)})
+	c, err := New(t.Context(), Options{Project: testProject, Transport: api, CredentialsFile: serviceAccount(t, tokens.URL)})
 	require.NoError(t, err)
 	err = c.DeleteGroup(t.Context(), testRegion, "g")
 	require.ErrorContains(t, err, "delete group g: auth: cannot fetch token: 400")
@@ -159,7 +152,7 @@ func TestEndpointGetsNoTokenFromDefaultCredentials(t *testing.T) {
 	assert.Equal(t, []string{""}, api.tokens)
 
 	c = clientOf(t, api, func(o *Options) {
-		o.Endpoint, o.CredentialsFile = "https://compute.test", serviceAccount(t, newTokenServer(t, http.StatusOK))
+		o.Endpoint, o.CredentialsFile = "https://compute.test", serviceAccount(t, newTokenServer(t, http.StatusOK).URL)
 	})
 	require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g"))
 	assert.Equal(t, "Bearer secret", api.tokens[1], "what the admin names for it")

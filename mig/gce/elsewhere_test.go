@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/mig"
 	"slurmflex/test/fakegce"
 )
 
@@ -34,27 +33,6 @@ func twoClouds(t *testing.T, region Region, wrap func(http.Handler) http.Handler
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c, google, other
-}
-
-func TestEachRegionIsServedByItsEndpoint(t *testing.T) {
-	c, google, other := twoClouds(t, Region{}, nil)
-	for region, cloud := range map[string]*fakegce.Server{"us-central1": google, "gke-us-central1": other} {
-		_, err := cloud.AddTemplate(region, fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
-		require.NoError(t, err)
-		require.NoError(t, c.CreateGroup(t.Context(), mig.GroupSpec{
-			Name: "alpha-a3-job-7", Region: region, Zones: []string{region + "-a"}, Stamp: mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 7},
-			Template: "projects/demo/regions/" + region + "/instanceTemplates/a3",
-		}))
-		template, err := c.Template(t.Context(), "projects/demo/regions/"+region+"/instanceTemplates/a3")
-		require.NoError(t, err)
-		assert.Equal(t, "a3-highgpu-8g", template.MachineType)
-		_, err = c.Zone(t.Context(), region+"-a")
-		assert.NoError(t, err)
-	}
-	groups, unseen := c.Groups(t.Context(), "alpha", []string{"gke-us-central1", "us-central1"})
-	require.Empty(t, unseen)
-	require.Len(t, groups, 2)
-	assert.Equal(t, []string{"gke-us-central1", "us-central1"}, []string{groups[0].Region, groups[1].Region})
 }
 
 func TestEndpointGetsTheTokenOfItsFile(t *testing.T) {

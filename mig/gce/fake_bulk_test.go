@@ -26,74 +26,39 @@ func (w world) bulk(zones ...string) mig.BulkSpec {
 	}
 }
 
+// instances reads the region's instances. zones are in use; none: all.
+func (w world) instances(zones ...string) ([]mig.Instance, error) {
+	instances, unseen := w.Instances(w.t.Context(), "alpha", []string{region}, zones...)
+	return instances, unseen[region]
+}
+
 // seen returns the instances that the client sees.
 func (w world) seen() []mig.Instance {
 	w.t.Helper()
-	instances, unseen := w.Instances(w.t.Context(), "alpha", []string{region})
-	require.Empty(w.t, unseen)
+	instances, err := w.instances()
+	require.NoError(w.t, err)
 	return instances
 }
 
-func TestBulkInsertLifeCycle(t *testing.T) {
-	for name, zones := range map[string][]string{
-		"in one zone":             {"us-central1-b"},
-		"in the first that fits":  {"us-central1-a", "us-central1-b"},
-		"not in the one that may": {"us-central1-b", "us-central1-f"},
-	} {
+func TestBulkInsertActsOncePerOccasion(t *testing.T) {
+	for name, failed := range map[string]int{"processes know the same failures": 0, "they need not": 1} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w world) {
-				w.cloud.SetCapacity("us-central1-a", machine, 1)
-				b, start := w.bulk(zones...), time.Now()
-				require.NoError(t, w.BulkInsert(t.Context(), b))
+				w.cloud.SetCapacity("us-central1-a", machine, 2)
+				b := w.bulk("us-central1-a", "us-central1-b")
+				b.Occasion, b.Failed = "alpha-a3-job-812", failed
+				cut, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(w.BulkInsert(cut, b)), "its process dies meanwhile")
+				b.Failed = 0
+				require.NoError(t, w.another().BulkInsert(t.Context(), b), "of a process that has seen none of it")
 				time.Sleep(time.Minute)
-				instances := w.seen()
-				assert.Equal(t, b.Instances, mig.Names(instances))
-				for _, in := range instances {
-					assert.Equal(t, "us-central1-b", in.Zone)
-					assert.Equal(t, "RUNNING", in.Status)
-					assert.Equal(t, b.Stamp, in.Stamp)
-					assert.Empty(t, in.Group)
-					assert.Equal(t, mig.FlexStart, in.Model)
-					assert.WithinDuration(t, start.Add(2*time.Hour), in.Terminates, time.Minute, "the job's lease, not the template's")
-				}
-
-				require.NoError(t, w.DeleteVMs(t.Context(), instances[:1]))
-				time.Sleep(time.Minute)
-				assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(w.seen()))
-				require.NoError(t, w.DeleteVMs(t.Context(), instances), "a missing machine is not an error")
-				time.Sleep(time.Minute)
-				assert.Empty(t, w.cloud.State().Instances)
+				w.seen()
+				require.NoError(t, w.BulkInsert(t.Context(), b), "lists may lag")
+				assert.Equal(t, b.Instances, mig.Names(w.seen()))
 			})
 		})
 	}
-}
-
-func TestTakenNameInTheZoneIsAConflict(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		b := w.bulk("us-central1-b")
-		require.NoError(t, w.BulkInsert(t.Context(), b))
-		b.Instances = []string{"alpha-a3-1", "alpha-a3-2"}
-		err := w.BulkInsert(t.Context(), b)
-		assert.Equal(t, mig.CauseConflict, mig.CauseOf(err), "%v", err)
-		assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, mig.Names(w.seen()))
-	})
-}
-
-func TestBulkInsertActsOncePerOccasion(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		w.cloud.SetCapacity("us-central1-a", machine, 2)
-		b := w.bulk("us-central1-a", "us-central1-b")
-		b.Occasion = "alpha-a3-job-812"
-		cut, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(w.BulkInsert(cut, b)), "its process dies meanwhile")
-		other := w.another()
-		require.NoError(t, other.BulkInsert(t.Context(), b), "of a process that has seen none of it")
-		time.Sleep(time.Minute)
-		w.seen()
-		require.NoError(t, w.BulkInsert(t.Context(), b), "lists may lag")
-		assert.Equal(t, b.Instances, mig.Names(w.seen()))
-	})
 }
 
 func TestBulkInsertActsAgainAfterAnOperationWithoutEffect(t *testing.T) {
@@ -138,63 +103,29 @@ func TestBulkInsertWithoutOccasionRepeatsOnlyItsUnknownCall(t *testing.T) {
 	})
 }
 
-func TestProcessesNeedNotKnowTheSameFailures(t *testing.T) {
+func TestSpotMachinesAreCreatedUnlessTheyLackCapacity(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		w.cloud.SetCapacity("us-central1-a", machine, 2)
-		b := w.bulk("us-central1-a", "us-central1-b")
-		b.Occasion, b.Failed = "alpha-a3-job-812", 1
-		cut, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(w.BulkInsert(cut, b)), "its process dies meanwhile")
-		other := w.another()
-		b.Failed = 0
-		require.NoError(t, other.BulkInsert(t.Context(), b), "of a process that has seen none of it")
+		const zone = "us-central1-b"
+		b := w.bulk(zone)
+		b.Template = must.Get(w.Template(t.Context(), must.Get(w.cloud.AddTemplate(region, fakegce.PlainTemplate("plain", machine)))))
+		b.Model, b.Duration = mig.Spot, 0
+		must.Do(w.cloud.SetModelCapacity(zone, machine, mig.Spot, 1))
+		assert.Equal(t, mig.CauseCapacity, mig.CauseOf(w.BulkInsert(t.Context(), b)), "one too few")
+		assert.Empty(t, w.seen())
+
+		b.Instances = b.Instances[:1]
+		require.NoError(t, w.BulkInsert(t.Context(), b))
 		time.Sleep(time.Minute)
-		assert.Equal(t, b.Instances, mig.Names(w.seen()))
+		there := w.seen()
+		require.Len(t, there, 1)
+		assert.Equal(t, zone, there[0].Zone)
+		assert.Equal(t, b.Stamp, there[0].Stamp)
+		assert.Equal(t, mig.Spot, there[0].Model)
+		assert.True(t, there[0].Until().IsZero(), "its lease is unlimited")
+		must.Do(w.cloud.PreemptVM("alpha-a3-0"))
+		time.Sleep(time.Second)
+		assert.True(t, w.seen()[0].Preempted())
+		time.Sleep(time.Minute)
+		assert.Empty(t, w.seen())
 	})
-}
-
-func (w world) policy(name string) mig.PolicySpec {
-	return mig.PolicySpec{Name: name, Region: region, Distance: "BLOCK", Stamp: w.spec(name, 812).Stamp}
-}
-
-func TestBulkInsertSucceedsOrIsRejected(t *testing.T) {
-	const zone = "us-central1-b"
-	for name, test := range map[string]struct {
-		model, reservation string
-		none               func(*fakegce.Server) error
-	}{
-		"on demand": {mig.Standard, "", func(s *fakegce.Server) error { return s.SetModelCapacity(zone, machine, mig.Standard, 1) }},
-		"spot":      {mig.Spot, "", func(s *fakegce.Server) error { return s.SetModelCapacity(zone, machine, mig.Spot, 1) }},
-		"reserved":  {mig.Standard, "h100s", func(s *fakegce.Server) error { return s.SetReservation("h100s", zone, machine, 1) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				template := must.Get(w.cloud.AddTemplate(region, fakegce.PlainTemplate("plain", machine)))
-				must.Do(w.cloud.SetReservation("h100s", zone, machine, 2))
-				b := w.bulk(zone)
-				b.Template = must.Get(w.Template(t.Context(), template))
-				b.Model, b.Reservation, b.Duration = test.model, test.reservation, 0
-				assert.Empty(t, b.Template.Excludes(b.Model))
-				must.Do(test.none(w.cloud))
-				assert.Equal(t, mig.CauseCapacity, mig.CauseOf(w.BulkInsert(t.Context(), b)), "one too few")
-				assert.Empty(t, w.seen())
-
-				b.Instances = b.Instances[:1]
-				require.NoError(t, w.BulkInsert(t.Context(), b))
-				time.Sleep(time.Minute)
-				there := w.seen()
-				require.Len(t, there, 1)
-				assert.Equal(t, test.model, there[0].Model)
-				assert.True(t, there[0].Until().IsZero(), "its lease is unlimited")
-				if test.model == mig.Spot {
-					must.Do(w.cloud.PreemptVM("alpha-a3-0"))
-					time.Sleep(time.Second)
-					assert.True(t, w.seen()[0].Preempted())
-					time.Sleep(time.Minute)
-					assert.Empty(t, w.seen())
-				}
-			})
-		})
-	}
 }

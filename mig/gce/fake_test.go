@@ -79,11 +79,17 @@ func request(instances ...string) mig.RequestSpec {
 	return mig.RequestSpec{Name: "a1", Instances: instances, Duration: 2 * time.Hour}
 }
 
+// grown creates a group with a request for machines.
+func (w world) grown(spec mig.GroupSpec, nodes ...string) {
+	w.t.Helper()
+	require.NoError(w.t, w.CreateGroup(w.t.Context(), spec))
+	require.NoError(w.t, w.CreateRequest(w.t.Context(), spec.Region, spec.Name, request(nodes...)))
+}
+
 // asked creates a request for one machine in group alpha-x.
 func (w world) asked() {
 	w.t.Helper()
-	require.NoError(w.t, w.CreateGroup(w.t.Context(), w.spec("alpha-x", 1)))
-	require.NoError(w.t, w.CreateRequest(w.t.Context(), region, "alpha-x", request("alpha-a3-0")))
+	w.grown(w.spec("alpha-x", 1), "alpha-a3-0")
 }
 
 func TestMutationsHappenOnceEvenIfAnswersAreLost(t *testing.T) {

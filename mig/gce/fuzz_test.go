@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
@@ -66,14 +65,4 @@ func requireFailure(t *testing.T, err error) {
 	require.LessOrEqual(t, failed.Cause, mig.CauseUnknown)
 	require.NotContains(t, err.Error(), "\n")
 	require.Less(t, len(err.Error()), 2*messageLimit)
-}
-
-func FuzzRetryAfter(f *testing.F) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for _, header := range []string{"", "0", "120", "-1", "99999999999999999999", "2147483648", "Sat, 21 Nov 2026 12:01:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"} {
-		f.Add(header)
-	}
-	f.Fuzz(func(t *testing.T, header string) {
-		assert.GreaterOrEqual(t, retryAfter(header, now), time.Duration(0))
-	})
 }

@@ -26,53 +26,31 @@ func createdBy(path string) string {
 // zone is the zone of a listed instance.
 const zone = "us-central1-a"
 
-// listed returns the result of Instances for a region whose zones list these instances, with times
-// in UTC.
-func listed(t *testing.T, zones map[string]string) ([]mig.Instance, map[string]error) {
+// listed returns the result of Instances for a zone that lists these instances.
+func listed(t *testing.T, instances ...string) ([]mig.Instance, map[string]error) {
 	t.Helper()
-	answers, names := map[string]http.HandlerFunc{}, []string{}
-	for zone, instances := range zones {
-		answers["zones/"+zone+"/instances"] = items(instances)
-		names = append(names, quotedJSON("projects/p/zones/"+zone))
-	}
-	answers["regions/us-central1"] = ok(`{"name":"us-central1","zones":[` + strings.Join(names, ",") + `]}`)
-	instances, unseen := clientOf(t, inMemory{atPaths(answers)}).Instances(t.Context(), "alpha", []string{testRegion})
-	for i := range instances {
-		instances[i].Created, instances[i].Terminates = instances[i].Created.UTC(), instances[i].Terminates.UTC()
-	}
-	return instances, unseen
+	api := atPaths(map[string]http.HandlerFunc{"zones/" + zone + "/instances": items(instances...)})
+	return clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion}, zone)
 }
 
 // listedOne returns the result of Instances for alpha-a3-0 with these additional fields.
 func listedOne(t *testing.T, more string) mig.Instance {
 	t.Helper()
-	instances, unseen := listed(t, map[string]string{zone: instanceJSON("alpha-a3-0", more)})
+	instances, unseen := listed(t, instanceJSON("alpha-a3-0", more))
 	require.Empty(t, unseen)
 	require.Len(t, instances, 1)
 	return instances[0]
 }
 
-// A5: an end in 9999 became a reservation that Slurm could not print.
+// A5: an end in 9999 became a reservation that Slurm could not print. Only flex-start has a longest
+// lease.
 func TestImpossibleLeaseEndIsUnknown(t *testing.T) {
-	for end, known := range map[string]bool{
-		"9999-12-31T23:59:59Z": false, "1970-01-01T00:00:00Z": false,
-		created.Add(-time.Second).Format(time.RFC3339):                               false,
-		created.Add(mig.MaxDuration + startDelay + time.Second).Format(time.RFC3339): false,
-		created.Add(mig.MaxDuration + startDelay).Format(time.RFC3339):               true,
-		created.Add(time.Minute).Format(time.RFC3339):                                true,
-	} {
-		in := listedOne(t, `,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"`+end+`"}}`)
-		assert.Equal(t, known, !in.Terminates.IsZero(), end)
-	}
-}
-
-func TestMaintenanceAndEndOfAnInstanceWithoutALongestLeaseAreRead(t *testing.T) {
 	for _, model := range []string{mig.Spot, mig.Standard, mig.FlexStart} {
 		for at, known := range map[string]bool{
-			"9999-12-31T23:59:59Z": false, "9999-12-31T23:59:59-08:00": false,
-			created.Add(-time.Second).Format(time.RFC3339):         false,
-			created.Add(100 * 24 * time.Hour).Format(time.RFC3339): model != mig.FlexStart,
-			created.Add(mig.MaxDuration).Format(time.RFC3339):      true,
+			"9999-12-31T23:59:59-08:00":                                                  false,
+			created.Add(-time.Second).Format(time.RFC3339):                               false,
+			created.Add(mig.MaxDuration + startDelay + time.Second).Format(time.RFC3339): model != mig.FlexStart,
+			created.Add(mig.MaxDuration + startDelay).Format(time.RFC3339):               true,
 		} {
 			in := listedOne(t, `,"scheduling":{"provisioningModel":"`+model+`"},
 				"resourceStatus":{"scheduling":{"terminationTimestamp":"`+at+`"},"upcomingMaintenance":{"windowStartTime":"`+at+`"}}`)
@@ -86,7 +64,7 @@ func TestInstanceWaitingForCapacityIsOmitted(t *testing.T) {
 	pending := func(name, more string) string {
 		return strings.Replace(instanceJSON(name, more), "RUNNING", "PENDING", 1)
 	}
-	instances, unseen := listed(t, map[string]string{zone: pending("alpha-a3-0", createdBy(madeBy)) + `,` + pending("alpha-a3-1", "")})
+	instances, unseen := listed(t, pending("alpha-a3-0", createdBy(madeBy)), pending("alpha-a3-1", ""))
 	assert.Empty(t, unseen)
 	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances), "no request explains a machine without a group")
 }
@@ -122,16 +100,4 @@ func TestOnlyGrouplessInstancesOfTheClusterHaveStamps(t *testing.T) {
 	} {
 		assert.Equal(t, test.want, listedOne(t, test.more).Stamp, name)
 	}
-}
-
-func TestWarningOnALaterPageCounts(t *testing.T) {
-	api := answers(
-		aList(`{"items":[`+instanceJSON("alpha-a3-0", "")+`],"nextPageToken":"t"}`),
-		aList(`{"warning":{"code":"UNREACHABLE","message":"down"},"nextPageToken":"u"}`),
-		items())
-	c := clientOf(t, inMemory{atPaths(map[string]http.HandlerFunc{"zones/us-central1-a/instances": api.ServeHTTP})})
-	instances, unseen := c.Instances(t.Context(), "alpha", []string{testRegion}, zone)
-	assert.Empty(t, instances)
-	assert.EqualError(t, unseen[testRegion], "list instances of us-central1: zone us-central1-a: incomplete answer: UNREACHABLE: down")
-	assert.Len(t, api.calls, 2)
 }

@@ -6,31 +6,10 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func TestCallsFollowTheRateAfterABurst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, begun := newLimiter(2, 3), time.Now()
-		var at []time.Duration
-		for range 6 {
-			require.NoError(t, l.wait(t.Context(), toLook))
-			at = append(at, time.Since(begun))
-		}
-		assert.Equal(t, []time.Duration{0, 0, 0, 500 * time.Millisecond, time.Second, 1500 * time.Millisecond}, at)
-		time.Sleep(time.Hour)
-		begun = time.Now()
-		for range 3 {
-			require.NoError(t, l.wait(t.Context(), toLook))
-		}
-		assert.Zero(t, time.Since(begun), "a pause saves up one burst")
-		require.NoError(t, l.wait(t.Context(), toLook))
-		assert.Equal(t, 500*time.Millisecond, time.Since(begun))
-	})
-}
 
 func TestUrgentCallsAreSentFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

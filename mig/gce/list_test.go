@@ -33,17 +33,11 @@ func groupJSON(name, description string) string {
 
 const groupsPath, requestsPath = "regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/alpha-x/resizeRequests"
 
-// groupsOf returns the groups that Groups reads from the API, with times in UTC.
+// groupsOf returns the groups that Groups reads from the API.
 func groupsOf(t *testing.T, api http.Handler) []mig.Group {
 	t.Helper()
 	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
 	require.Empty(t, unseen)
-	for i := range groups {
-		groups[i].Created = groups[i].Created.UTC()
-		for k := range groups[i].Requests {
-			groups[i].Requests[k].Created = groups[i].Requests[k].Created.UTC()
-		}
-	}
 	return groups
 }
 
@@ -158,39 +152,6 @@ func TestRequestsAreReturnedOldestFirst(t *testing.T) {
 	assert.Equal(t, []string{"a1", "a2", "a3"}, names)
 }
 
-func TestRegionWithIncompleteListIsUnseen(t *testing.T) {
-	forbidden := refusal(403, "forbidden", "no permission")
-	for _, l := range lists {
-		for name, test := range map[string]struct {
-			answer http.HandlerFunc
-			want   string
-		}{
-			"it is refused":                   {forbidden, "403 forbidden: no permission"},
-			"it warns":                        {aList(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
-			"its pages go around in a circle": {aList(`{"nextPageToken":"t"}`), `the list does not end: page token "t" came before`},
-			"a record has no name": {
-				ok(l.pageOf(strings.Replace(l.named("x"), `"name":"x",`, "", 1))), "answer not understood: a record without a name",
-			},
-			"a second page is refused": {func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Query().Get("pageToken") == "" {
-					ok(strings.Replace(l.page, "{", `{"nextPageToken":"t",`, 1))(w, r)
-					return
-				}
-				forbidden(w, r)
-			}, "403 forbidden: no permission"},
-		} {
-			t.Run(l.what+" "+name, func(t *testing.T) {
-				found, unseen := l.readFrom(t, test.answer)
-				assert.Empty(t, found)
-				require.ErrorContains(t, unseen[testRegion], l.what+": ")
-				require.ErrorContains(t, unseen[testRegion], test.want)
-			})
-		}
-	}
-	_, unseen := lists[1].readFrom(t, aList(`{"unreachables":["zones/us-central1-c"]}`))
-	require.EqualError(t, unseen[testRegion], lists[1].what+": incomplete answer: unreachable: zones/us-central1-c")
-}
-
 func TestGroupDeletedBetweenListsLeavesRegionSeen(t *testing.T) {
 	groups := groupsOf(t, atPaths(map[string]http.HandlerFunc{
 		groupsPath:   items(groupJSON("alpha-x", testStamp.String()), groupJSON("alpha-y", testStamp.String())),
@@ -214,11 +175,8 @@ func TestMembersShowsLostMembers(t *testing.T) {
 	assert.Equal(t, []bool{false, true, false}, []bool{members[0].Lost(), members[1].Lost(), members[2].Lost()})
 	assert.Equal(t, "POST", api.calls[0].method)
 	assert.Equal(t, "/compute/v1/projects/p/regions/us-central1/instanceGroupManagers/alpha-a3-job-812/listManagedInstances", api.calls[0].path)
-}
 
-func TestPartialMemberListIsAnError(t *testing.T) {
-	client := clientOf(t, inMemory{answers(ok(`{"managedInstances":[{"name":"alpha-a3-0","currentAction":"NONE"}],"nextPageToken":"x"}`))})
-	_, err := client.Members(t.Context(), testRegion, "alpha-a3-job-812")
+	_, err = clientOf(t, inMemory{answers(ok(`{"managedInstances":[],"nextPageToken":"x"}`))}).Members(t.Context(), testRegion, "alpha-a3-job-812")
 	assert.ErrorContains(t, err, "another page")
 }
 
@@ -228,15 +186,9 @@ func policyJSON(name, description, distance string) string {
 }
 
 func TestOnlyWorkloadPoliciesWithOurStampAreReturned(t *testing.T) {
-	beta, newer := testStamp, testStamp
-	beta.Cluster, newer.Version = "beta", mig.StampVersion+1
 	policies, unseen := clientOf(t, inMemory{items(policyJSON("alpha-x", testStamp.String(), `,"maxTopologyDistance":"BLOCK"`),
-		policyJSON("alpha-y", testStamp.String(), ""), policyJSON("alpha-beta", beta.String(), ""),
-		policyJSON("alpha-newer", newer.String(), ""), policyJSON("alpha-by-hand", "of team alpha", ""))}).Policies(t.Context(), "alpha", []string{testRegion})
+		policyJSON("alpha-y", testStamp.String(), ""), policyJSON("alpha-by-hand", "of team alpha", ""))}).Policies(t.Context(), "alpha", []string{testRegion})
 	assert.Empty(t, unseen)
-	for i := range policies {
-		policies[i].Created = policies[i].Created.UTC()
-	}
 	assert.Equal(t, []mig.Policy{
 		{Name: "alpha-x", Region: testRegion, Stamp: testStamp, Distance: "BLOCK", Created: created},
 		{Name: "alpha-y", Region: testRegion, Stamp: testStamp, Created: created},

@@ -18,7 +18,6 @@ import (
 type list struct {
 	path string
 	what string // the list's name in errors
-	page string // a page with one item that counts
 	item string // an item that counts, with %s for its name
 	read func(context.Context, *Client) (found []any, unseen map[string]error)
 }
@@ -28,7 +27,6 @@ var lists = []list{
 		path: groupsPath,
 		what: "list groups of us-central1",
 		item: `{"name":%q,"description":` + quotedJSON(testStamp.String()) + `,"targetSize":2,"creationTimestamp":"` + createdText + `"}`,
-		page: `{"kind":"compute#regionInstanceGroupManagerList","items":[` + groupJSON("alpha-x", testStamp.String()) + `,` + groupJSON("alpha-y", "") + `]}`,
 		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
 			found, unseen := c.Groups(ctx, "alpha", []string{testRegion})
 			return anything(found), unseen
@@ -38,8 +36,6 @@ var lists = []list{
 		path: requestsPath,
 		what: "list resize requests of alpha-x",
 		item: `{"name":%q,"state":"ACCEPTED","creationTimestamp":"` + createdText + `","requestedRunDuration":{"seconds":"900"},"instances":[{"name":"n0"}]}`,
-		page: `{"kind":"compute#list","items":[{"name":"a1","state":"FAILED","creationTimestamp":"` + createdText + `","requestedRunDuration":{"seconds":"900"},` +
-			`"instances":[{"name":"n0"}],"status":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"no"}]}}}],"unreachables":[]}`,
 		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
 			groups, unseen := c.Groups(ctx, "alpha", []string{testRegion})
 			var found []any
@@ -53,7 +49,6 @@ var lists = []list{
 		path: "zones/us-central1-a/instances",
 		what: "list instances of us-central1",
 		item: `{"name":%q,"status":"RUNNING","creationTimestamp":"` + createdText + `","resourceStatus":{"scheduling":{"terminationTimestamp":"` + createdText + `"}}}`,
-		page: `{"kind":"compute#list","items":[{"name":"alpha-a3-0","status":"RUNNING","creationTimestamp":"` + createdText + `"}]}`,
 		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
 			found, unseen := c.Instances(ctx, "alpha", []string{testRegion}, "us-central1-a")
 			return anything(found), unseen
@@ -63,7 +58,6 @@ var lists = []list{
 		path: "regions/us-central1/resourcePolicies",
 		what: "list workload policies of us-central1",
 		item: `{"name":%q,"description":` + quotedJSON(testStamp.String()) + `,"creationTimestamp":"` + createdText + `"}`,
-		page: `{"kind":"compute#list","items":[{"name":"alpha-x","description":` + quotedJSON(testStamp.String()) + `,"creationTimestamp":"` + createdText + `"}]}`,
 		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
 			found, unseen := c.Policies(ctx, "alpha", []string{testRegion})
 			return anything(found), unseen
@@ -71,16 +65,11 @@ var lists = []list{
 	},
 }
 
-// readPage makes a client read the list from an API that answers with this page.
-func (l list) readPage(t *testing.T, page []byte) (found []any, unseen map[string]error) {
-	return l.readFrom(t, ok(string(page)))
-}
-
 // readFrom makes a client read the list from an API with this handler.
 func (l list) readFrom(t *testing.T, answer http.HandlerFunc) (found []any, unseen map[string]error) {
 	answers := map[string]http.HandlerFunc{l.path: answer}
 	if l.path == requestsPath { // requests are only read for an existing group
-		answers[groupsPath] = ok(lists[0].page)
+		answers[groupsPath] = ok(lists[0].pageOf(lists[0].named("alpha-x")))
 	}
 	return l.read(t.Context(), clientOf(t, inMemory{atPaths(answers)}))
 }
@@ -98,31 +87,58 @@ func (l list) named(name string) string { return fmt.Sprintf(l.item, name) }
 func TestDuplicateItemsAreReturnedOnce(t *testing.T) {
 	for _, l := range lists {
 		synctest.Test(t, func(t *testing.T) {
-			found, unseen := l.readPage(t, []byte(l.pageOf(l.named("alpha-x"), l.named("alpha-y"), l.named("alpha-x"))))
+			found, unseen := l.readFrom(t, ok(l.pageOf(l.named("alpha-x"), l.named("alpha-y"), l.named("alpha-x"))))
 			require.Empty(t, unseen)
 			require.Len(t, found, 2, l.path)
 		})
 	}
 }
 
-// B2: a list with a record that is not understood is unread, and not shorter.
+// badAnswer is an answer that makes a list unread, and why.
+type badAnswer struct {
+	answer http.HandlerFunc
+	want   string
+}
+
+// B2: a list with a record that is not understood is unread, and not shorter, as is one that is not
+// complete.
 func TestListThatIsNotUnderstoodIsUnread(t *testing.T) {
+	forbidden := refusal(403, "forbidden", "no permission")
 	for _, l := range lists {
+		x := l.named("alpha-x")
+		answers := map[string]badAnswer{
+			"it is refused": {forbidden, "403 forbidden: no permission"},
+			"it warns":      {aList(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
+			"a second page is refused": {func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("pageToken") == "" {
+					ok(strings.Replace(l.pageOf(x), "{", `{"nextPageToken":"t",`, 1))(w, r)
+					return
+				}
+				forbidden(w, r)
+			}, "403 forbidden: no permission"},
+		}
+		if l.path == requestsPath {
+			answers["it names what it lacks"] = badAnswer{aList(`{"unreachables":["zones/us-central1-c"]}`), "incomplete answer: unreachable: zones/us-central1-c"}
+		}
 		for name, item := range map[string]string{
-			"no age":                   strings.Replace(l.named("alpha-x"), createdText, "", 1),
-			"an age that is no time":   strings.Replace(l.named("alpha-x"), createdText, "yesterday", 1),
-			"an age that is a number":  strings.Replace(l.named("alpha-x"), `"`+createdText+`"`, "5", 1),
-			"no state":                 strings.NewReplacer(`"state":"ACCEPTED",`, "", `"status":"RUNNING",`, "", `"targetSize":2`, `"targetSize":"many"`, `"description"`, `"creationTimestamp":5,"description"`).Replace(l.named("alpha-x")),
-			"a second, different copy": l.named("alpha-x") + "," + strings.Replace(l.named("alpha-x"), createdText, "2026-03-02T10:00:00.123-08:00", 1),
+			"no name":                  strings.Replace(x, `"name":"alpha-x",`, "", 1),
+			"no age":                   strings.Replace(x, createdText, "", 1),
+			"an age that is no time":   strings.Replace(x, createdText, "yesterday", 1),
+			"an age that is a number":  strings.Replace(x, `"`+createdText+`"`, "5", 1),
+			"no state":                 strings.NewReplacer(`"state":"ACCEPTED",`, "", `"status":"RUNNING",`, "", `"targetSize":2`, `"targetSize":"many"`, `"description"`, `"creationTimestamp":5,"description"`).Replace(x),
+			"a second, different copy": x + "," + strings.Replace(x, createdText, "2026-03-02T10:00:00.123-08:00", 1),
 			"no record":                "null",
 			"no object":                "5",
 		} {
+			answers[name] = badAnswer{ok(l.pageOf(l.named("alpha-w"), item, l.named("alpha-y"))), "answer not understood: "}
+		}
+		for name, test := range answers {
 			t.Run(l.what+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					found, unseen := l.readPage(t, []byte(l.pageOf(l.named("alpha-w"), item, l.named("alpha-y"))))
+					found, unseen := l.readFrom(t, test.answer)
 					assert.Empty(t, found)
 					require.ErrorContains(t, unseen[testRegion], l.what+": ")
-					require.ErrorContains(t, unseen[testRegion], "answer not understood: ")
+					require.ErrorContains(t, unseen[testRegion], test.want)
 				})
 			})
 		}
@@ -133,7 +149,7 @@ func TestListThatIsNotUnderstoodIsUnread(t *testing.T) {
 func TestRecordWithHalfAStampIsUnread(t *testing.T) {
 	for _, l := range []list{lists[0], lists[3]} {
 		half := strings.Replace(l.named("alpha-x"), quotedJSON(testStamp.String()), quotedJSON(testStamp.String()[:40]), 1)
-		found, unseen := l.readPage(t, []byte(l.pageOf(half)))
+		found, unseen := l.readFrom(t, ok(l.pageOf(half)))
 		require.Empty(t, unseen)
 		require.Len(t, found, 1)
 		switch one := found[0].(type) {

@@ -1,45 +1,19 @@
 package gce_test
 
 import (
-	"io"
 	"net/http"
+	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/api/compute/v1"
 
 	"slurmflex/mig"
 	"slurmflex/mig/gce"
 	"slurmflex/test/fakegce"
 )
-
-// metered counts the bytes of instance list answers.
-type metered struct {
-	next  http.RoundTripper
-	bytes atomic.Int64
-}
-
-func (m *metered) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := m.next.RoundTrip(req)
-	if err != nil || !strings.HasSuffix(req.URL.Path, "/instances") {
-		return resp, err
-	}
-	body, err := io.ReadAll(resp.Body)
-	m.bytes.Add(int64(len(body)))
-	resp.Body = io.NopCloser(strings.NewReader(string(body)))
-	return resp, err
-}
-
-func another(t *testing.T, transport http.RoundTripper) *gce.Client {
-	t.Helper()
-	c, err := gce.New(t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: transport})
-	require.NoError(t, err)
-	return c
-}
 
 // everything holds all data that a pass reads from the cloud.
 type everything struct {
@@ -68,90 +42,53 @@ func readAll(t *testing.T, c *gce.Client) (e everything) {
 	return e
 }
 
-// peopled creates a project with one of each object that a list may show.
-func peopled(t *testing.T, w world) {
-	t.Helper()
-	ctx := t.Context()
-	stamp := mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 1}
-	require.NoError(t, w.CreatePolicy(ctx, mig.PolicySpec{Name: "alpha-p", Region: region, Distance: "BLOCK", Stamp: stamp}))
-	placed := w.spec("alpha-x", 1)
-	placed.Policy = "alpha-p"
-	require.NoError(t, w.CreateGroup(ctx, placed))
-	require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-2", "alpha-a3-3")))
-	b := w.bulk("us-central1-b")
-	require.NoError(t, w.BulkInsert(ctx, b))
-	time.Sleep(time.Minute)
-	w.cloud.SetCapacity("", "", 0)
-	require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-y", 2)))
-	require.NoError(t, w.CreateRequest(ctx, region, "alpha-y", request("alpha-a3-4")))
-	require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-z", 3)))
-	require.NoError(t, w.CreateRequest(ctx, region, "alpha-z", request("alpha-a3-5")))
-	time.Sleep(time.Minute)
-	require.NoError(t, w.cloud.FailRequest("alpha-z", "a1", "PERMISSIONS_ERROR", "no"))
-	time.Sleep(time.Minute)
-}
-
-// script returns a startup script as long as those of real sites.
-func script() string { return strings.Repeat("# set up the node\n", 2000) }
-
-// scripted makes the machines of a world start with a startup script.
-func scripted(t *testing.T, w *world) {
-	t.Helper()
-	text, template := script(), fakegce.FlexTemplate("scripted", machine)
-	template.Properties.Metadata = &compute.Metadata{Items: []*compute.MetadataItems{{Key: "startup-script", Value: &text}}}
-	var err error
-	w.template, err = w.cloud.AddTemplate(region, template)
-	require.NoError(t, err)
-}
-
 func TestMachineMetadataIsReadOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		scripted(t, &w)
-		meter := &metered{next: w.cloud.Transport()}
-		c := another(t, meter)
 		ask := func(group string, job uint32, nodes ...string) {
-			require.NoError(t, w.CreateGroup(t.Context(), w.spec(group, job)))
-			require.NoError(t, w.CreateRequest(t.Context(), region, group, request(nodes...)))
+			w.grown(w.spec(group, job), nodes...)
 			time.Sleep(time.Minute)
 		}
-		read := func() (groups []string, bytes int64) {
-			_, unseen := c.Groups(t.Context(), "alpha", []string{region})
+		// read returns the machines' groups, and the filters of the lists with metadata.
+		read := func() (groups, filters []string) {
+			_, unseen := w.Groups(t.Context(), "alpha", []string{region})
 			require.Empty(t, unseen)
-			before := meter.bytes.Load()
-			instances, unseen := c.Instances(t.Context(), "alpha", []string{region})
-			require.Empty(t, unseen)
-			for _, in := range instances {
+			w.cloud.ResetCalls()
+			for _, in := range w.seen() {
 				groups = append(groups, in.Group)
 			}
-			return groups, meter.bytes.Load() - before
+			for _, call := range w.cloud.Calls() {
+				query, err := url.ParseQuery(call.Query)
+				require.NoError(t, err)
+				if strings.HasSuffix(call.Path, "us-central1-a/instances") && strings.Contains(query.Get("fields"), "metadata") {
+					filters = append(filters, query.Get("filter"))
+				}
+			}
+			return groups, filters
 		}
-		size := int64(len(script()))
 
 		ask("alpha-x", 1, "alpha-a3-0", "alpha-a3-1", "alpha-a3-2")
-		groups, bytes := read()
+		groups, filters := read()
 		assert.Equal(t, []string{"alpha-x", "alpha-x", "alpha-x"}, groups)
-		assert.Greater(t, bytes, 3*size)
-		again, bytes := read()
+		assert.Len(t, filters, 1)
+		again, filters := read()
 		assert.Equal(t, groups, again)
-		assert.Less(t, bytes, size/10)
+		assert.Empty(t, filters)
 
 		ask("alpha-y", 2, "alpha-a3-3")
-		groups, bytes = read()
+		groups, filters = read()
 		assert.Equal(t, []string{"alpha-x", "alpha-x", "alpha-x", "alpha-y"}, groups)
-		assert.Greater(t, bytes, size)
-		assert.Less(t, bytes, 2*size, "those of the new one alone")
+		assert.Equal(t, []string{`name eq "(alpha-a3-3)"`}, filters, "of the new one alone")
 
-		instances, _ := c.Instances(t.Context(), "alpha", []string{region})
-		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-y", instances[3:]))
+		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-y", w.seen()[3:]))
 		time.Sleep(time.Minute)
 		ask("alpha-z", 3, "alpha-a3-3")
 		groups, _ = read()
 		assert.Equal(t, "alpha-z", groups[3], "a machine of the same name is another one")
 
 		time.Sleep(time.Hour)
-		groups, bytes = read()
-		assert.Equal(t, []string{"alpha-x", "alpha-x", "alpha-x", "alpha-z"}, groups)
-		assert.Less(t, bytes, size/10)
+		again, filters = read()
+		assert.Equal(t, groups, again)
+		assert.Empty(t, filters)
 	})
 }
 
@@ -177,9 +114,9 @@ func TestRegionWithUnreadableNewMachinesIsUnseen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.newcomer()
 		w.fault(secondly(fakegce.Fault{Status: http.StatusForbidden, Reason: "forbidden", Message: "no permission"}))
-		instances, unseen := w.Instances(t.Context(), "alpha", []string{region})
+		instances, err := w.instances()
 		assert.Empty(t, instances)
-		require.ErrorContains(t, unseen[region], "no permission")
+		require.ErrorContains(t, err, "no permission")
 	})
 }
 

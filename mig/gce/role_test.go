@@ -3,17 +3,17 @@ package gce_test
 import (
 	"maps"
 	"os"
-	"reflect"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"slurmflex/mig/gce"
-	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // role is the file with the custom role for the controllers' service account.
@@ -73,138 +73,32 @@ var permissions = map[string][]string{
 	"globalOperations.aggregatedList": {"compute.globalOperations.list"}, // K
 }
 
-// uses call every method of the client, in every way that reaches another method of the API. Each
-// use has its own world without capacity.
-var uses = map[string]func(t *testing.T, w world){
-	"Groups": func(_ *testing.T, w world) { w.asked(); w.group() },
-	"Group": func(t *testing.T, w world) {
-		w.asked()
-		_, err := w.Client.Group(t.Context(), region, "alpha-x")
-		require.NoError(t, err)
-	},
-	"Instances": func(t *testing.T, w world) {
-		w.seen()
-		_, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
-		require.Empty(t, unseen)
-	},
-	"Foreign": func(t *testing.T, w world) {
-		_, unseen := w.Foreign(t.Context(), "alpha", []string{region})
-		require.Empty(t, unseen)
-	},
-	"Members": func(t *testing.T, w world) {
-		w.asked()
-		_, err := w.Members(t.Context(), region, "alpha-x")
-		require.NoError(t, err)
-	},
-	"Policies": func(t *testing.T, w world) {
-		_, unseen := w.Policies(t.Context(), "alpha", []string{region})
-		require.Empty(t, unseen)
-	},
-	"Template": func(t *testing.T, w world) {
-		global, err := w.cloud.AddTemplate("", fakegce.FlexTemplate("a3", machine))
-		require.NoError(t, err)
-		for _, link := range []string{w.template, global} {
-			_, err := w.Template(t.Context(), link)
-			require.NoError(t, err)
+// called returns the API methods that the client's calls name.
+func called() (methods []string) {
+	name := regexp.MustCompile(`"([a-z]\w+\.[a-z]\w+)"`)
+	for _, file := range must.Get(filepath.Glob("*.go")) {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
 		}
-	},
-	"Region": func(t *testing.T, w world) {
-		_, err := w.Region(t.Context(), region)
-		require.NoError(t, err)
-	},
-	"Zone": func(t *testing.T, w world) {
-		_, err := w.Zone(t.Context(), "us-central1-a")
-		require.NoError(t, err)
-	},
-	"MachineType": func(t *testing.T, w world) {
-		_, err := w.MachineType(t.Context(), "us-central1-a", machine)
-		require.NoError(t, err)
-	},
-	"Clock": func(t *testing.T, w world) {
-		_, err := w.Clock(t.Context(), region)
-		require.NoError(t, err)
-	},
-	"CreateGroup": func(t *testing.T, w world) {
-		w.asked()
-		require.Error(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)), "it exists already, so its owner is read")
-	},
-	"CreateRequest": func(_ *testing.T, w world) { w.asked() },
-	"CancelRequest": func(t *testing.T, w world) {
-		w.asked()
-		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-x", "a1"))
-	},
-	"DeleteRequest": func(t *testing.T, w world) {
-		w.asked()
-		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-x", "a1"))
-		require.NoError(t, w.DeleteRequest(t.Context(), region, "alpha-x", "a1"))
-	},
-	"DeleteInstances": func(t *testing.T, w world) {
-		w.cloud.SetCapacity("", "", -1)
-		w.asked()
-		time.Sleep(time.Minute)
-		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-x", w.seen()))
-	},
-	"DeleteGroup": func(t *testing.T, w world) {
-		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-		require.NoError(t, w.DeleteGroup(t.Context(), region, "alpha-x"))
-	},
-	"BulkInsert": func(t *testing.T, w world) {
-		require.Error(t, w.BulkInsert(t.Context(), w.bulk("us-central1-a")), "out of capacity, so the parts' errors are read")
-		require.Error(t, w.BulkInsert(t.Context(), w.bulk("us-central1-a", "us-central1-b")))
-	},
-	"DeleteVMs": func(t *testing.T, w world) {
-		w.cloud.SetCapacity("", "", -1)
-		require.NoError(t, w.BulkInsert(t.Context(), w.bulk("us-central1-a")))
-		require.NoError(t, w.DeleteVMs(t.Context(), w.seen()))
-	},
-	"CreatePolicy": func(t *testing.T, w world) { require.NoError(t, w.CreatePolicy(t.Context(), w.policy("alpha-w"))) },
-	"DeletePolicy": func(t *testing.T, w world) {
-		require.NoError(t, w.CreatePolicy(t.Context(), w.policy("alpha-w")))
-		require.NoError(t, w.DeletePolicy(t.Context(), region, "alpha-w"))
-	},
-}
-
-// called returns the API methods that the uses of the client call.
-func called(t *testing.T) []string {
-	t.Helper()
-	methods := map[string]int{}
-	for name, use := range uses {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				w.cloud.SetCapacity("", "", 0)
-				use(t, w)
-				maps.Copy(methods, w.cloud.Counts())
-			})
-		})
+		for _, found := range name.FindAllStringSubmatch(string(must.Get(os.ReadFile(file))), -1) {
+			methods = append(methods, found[1])
+		}
 	}
-	return slices.Sorted(maps.Keys(methods))
+	slices.Sort(methods)
+	return slices.Compact(methods)
 }
 
 func TestRoleHasExactlyTheNeededPermissions(t *testing.T) {
-	client := reflect.TypeFor[*gce.Client]()
-	var offered []string
-	for i := range client.NumMethod() {
-		if name := client.Method(i).Name; !slices.Contains([]string{"Close", "Date", "Lacking"}, name) { // methods without calls of Google
-			offered = append(offered, name)
-		}
-	}
-	require.Equal(t, offered, slices.Sorted(maps.Keys(uses)), "every method of the client is used")
-
-	methods := called(t)
+	methods := called()
 	require.Equal(t, slices.Sorted(maps.Keys(permissions)), methods, "every method of the API has a row, and every row its method")
-
 	var want []string
 	for _, method := range methods {
 		want = append(want, permissions[method]...)
 	}
 	slices.Sort(want)
-	want = slices.Compact(want)
-
-	text, err := os.ReadFile(role)
-	require.NoError(t, err)
 	var got struct {
 		IncludedPermissions []string `yaml:"includedPermissions"`
 	}
-	require.NoError(t, yaml.Unmarshal(text, &got))
-	assert.Equal(t, want, got.IncludedPermissions)
+	require.NoError(t, yaml.Unmarshal(must.Get(os.ReadFile(role)), &got))
+	assert.Equal(t, slices.Compact(want), got.IncludedPermissions)
 }

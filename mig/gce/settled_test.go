@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
-	"slurmflex/mig/gce"
 	"slurmflex/test/fakegce"
 )
 
@@ -16,9 +15,8 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 	const list = "regionInstanceGroupManagerResizeRequests.list"
 	inWorld(t, func(t *testing.T, w world) {
 		ctx := t.Context()
-		spec := w.spec("alpha-a3-job-812", 812)
-		require.NoError(t, w.CreateGroup(ctx, spec))
-		require.NoError(t, w.CreateRequest(ctx, region, spec.Name, request("alpha-a3-0", "alpha-a3-1")))
+		const group = "alpha-a3-job-812"
+		w.grown(w.spec(group, 812), "alpha-a3-0", "alpha-a3-1")
 		reads := func() int {
 			before := w.cloud.Counts()[list]
 			w.group()
@@ -34,27 +32,24 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 		assert.Zero(t, reads(), "reading another region does not drop the cache")
 		assert.Equal(t, mig.Succeeded, w.group().Requests[0].State)
 
-		instances, _ := w.Instances(ctx, "alpha", []string{region})
-		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances[:1]))
+		require.NoError(t, w.DeleteInstances(ctx, region, group, w.seen()[:1]))
 		time.Sleep(time.Minute)
 		assert.Zero(t, reads(), "it has shrunk")
 
-		other, err := gce.New(ctx, gce.Options{Project: project, Endpoint: "http://compute.test", Transport: w.cloud.Transport()})
-		require.NoError(t, err)
 		w.cloud.SetCapacity("", "", 0)
 		again := mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-0"}, Duration: time.Hour}
-		require.NoError(t, other.CreateRequest(ctx, region, spec.Name, again))
+		require.NoError(t, w.another().CreateRequest(ctx, region, group, again))
 		time.Sleep(time.Second)
 		assert.Len(t, w.group().Live(), 1, "another process's request is seen")
 
 		time.Sleep(time.Minute)
-		require.NoError(t, w.CancelRequest(ctx, region, spec.Name, "a2"))
+		require.NoError(t, w.CancelRequest(ctx, region, group, "a2"))
 		time.Sleep(time.Minute)
 		assert.Equal(t, 1, reads())
 		assert.Zero(t, reads())
 		time.Sleep(time.Hour)
 		assert.Equal(t, 1, reads(), "now and then it is read all the same")
-		require.NoError(t, w.DeleteRequest(ctx, region, spec.Name, "a2"))
+		require.NoError(t, w.DeleteRequest(ctx, region, group, "a2"))
 		assert.Len(t, w.group().Requests, 1, "a deleted request is forgotten")
 	})
 }

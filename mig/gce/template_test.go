@@ -13,27 +13,18 @@ import (
 
 func TestTemplateIsReadByAnyFormOfLink(t *testing.T) {
 	const global, regional = "global/instanceTemplates/T", "regions/us-central1/instanceTemplates/T"
-	tests := map[string]struct{ path, method string }{
-		global:                 {"projects/p/" + global, "instanceTemplates.get"},
-		regional:               {"projects/p/" + regional, "regionInstanceTemplates.get"},
-		"projects/q/" + global: {"projects/q/" + global, "instanceTemplates.get"},
-		"https://www.googleapis.com/compute/v1/projects/q/" + regional:     {"projects/q/" + regional, "regionInstanceTemplates.get"},
-		"https://compute.googleapis.com/compute/beta/projects/q/" + global: {"projects/q/" + global, "instanceTemplates.get"},
-	}
-	for link, test := range tests {
-		t.Run(link, func(t *testing.T) {
-			api := answers(ok(`{"name":"T","properties":{"machineType":"a3-ultragpu-8g"}}`))
-			var called string
-			c := clientOf(t, inMemory{api}, func(o *Options) {
-				o.Observe = func(method string, _ int, _ time.Duration) { called = method }
-			})
-			template, err := c.Template(t.Context(), link)
-			require.NoError(t, err)
-			assert.Equal(t, test.path, template.Link)
-			assert.Equal(t, test.method, called)
-			require.Len(t, api.calls, 1)
-			assert.Equal(t, call{"GET", "/compute/v1/" + test.path, "alt=json&prettyPrint=false", ""}, api.calls[0])
-		})
+	for link, path := range map[string]string{
+		global:                 "projects/p/" + global,
+		regional:               "projects/p/" + regional,
+		"projects/q/" + global: "projects/q/" + global,
+		"https://www.googleapis.com/compute/v1/projects/q/" + regional:     "projects/q/" + regional,
+		"https://compute.googleapis.com/compute/beta/projects/q/" + global: "projects/q/" + global,
+	} {
+		api := answers(ok(`{"name":"T","properties":{"machineType":"a3-ultragpu-8g"}}`))
+		template, err := clientOf(t, inMemory{api}).Template(t.Context(), link)
+		require.NoError(t, err)
+		assert.Equal(t, path, template.Link)
+		assert.Equal(t, []call{{"GET", "/compute/v1/" + path, "alt=json&prettyPrint=false", ""}}, api.calls)
 	}
 }
 
@@ -57,10 +48,6 @@ func TestTemplateReadsTheSettingsForFlexStart(t *testing.T) {
 			`"machineType":"n1-standard-8","guestAccelerators":[{"acceleratorType":"projects/p/zones/z/acceleratorTypes/nvidia-tesla-t4","acceleratorCount":2}]`,
 			mig.Template{MachineType: "n1-standard-8", GPU: "nvidia-tesla-t4", GPUs: 2},
 		},
-		"none of it": {
-			`"machineType":"n2-standard-2"`,
-			mig.Template{MachineType: "n2-standard-2"},
-		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -82,17 +69,13 @@ func TestUnreadableTemplateIsAnError(t *testing.T) {
 		want   string
 	}{
 		"not there":        {link, refusal(404, "notFound", "was not found"), mig.CauseNotFound, "404 notFound: was not found"},
-		"refused":          {link, refusal(403, "forbidden", "no permission"), mig.CausePermission, "403 forbidden: no permission"},
 		"without contents": {link, ok(`{"name":"T"}`), mig.CauseUnavailable, "a template without machine type"},
 		"a bare name": {
 			"T", nil, mig.CauseConfig,
 			"not a link of one; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME",
 		},
-		"a link of another thing":  {"projects/p/global/images/T", nil, mig.CauseConfig, "not a link of one; "},
-		"a link and more":          {link + "/x", nil, mig.CauseConfig, "not a link of one; "},
 		"a link without its name":  {"global/instanceTemplates/", nil, mig.CauseConfig, "not a link of one; "},
 		"a link after other words": {"see " + link, nil, mig.CauseConfig, "not a link of one; "},
-		"no link":                  {"", nil, mig.CauseConfig, "not a link of one; "},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

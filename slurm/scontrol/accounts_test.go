@@ -15,7 +15,7 @@ func TestAccountsAreReadFromSqueue(t *testing.T) {
 }
 
 func TestUnknownJobHasNoAccount(t *testing.T) {
-	c := newClient(t, dummy{Stderr: "slurm_load_jobs error: Invalid job id specified\n", Exit: 1})
+	c := newClient(t, gone())
 	accounts, err := c.Accounts(t.Context(), []uint32{812})
 	require.NoError(t, err)
 	require.Empty(t, accounts)

@@ -127,6 +127,7 @@ func TestRecordsAreReadTogether(t *testing.T) {
 	records, err := c.JobRecords(t.Context(), []uint32{3, 1})
 	require.NoError(t, err, "the row of job 2 is another call's")
 	require.Len(t, records, 2)
-	_, err = c.JobRecords(t.Context(), []uint32{2, 1})
+	records, err = c.JobRecords(t.Context(), []uint32{2, 1})
 	require.ErrorAs(t, err, new(slurm.Unread))
+	require.Len(t, records, 1, "the other record is still read")
 }

@@ -113,11 +113,6 @@ func TestErrorForAMissingCommandNamesTheSetting(t *testing.T) {
 	c := &Client{BinDir: "/nonexistent/bin"}
 	_, err := c.Version(t.Context())
 	require.EqualError(t, err, "scontrol -V: fork/exec /nonexistent/bin/scontrol: no such file or directory: is slurm_bin_dir the folder of scontrol and squeue?")
-
-	plainFile := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(plainFile, "scontrol"), nil, 0o600))
-	_, err = (&Client{BinDir: plainFile}).Version(t.Context())
-	require.ErrorContains(t, err, "permission denied: is slurm_bin_dir the folder of scontrol and squeue?")
 }
 
 func TestUsualFoldersAreSearchedForCommands(t *testing.T) {
@@ -132,10 +127,8 @@ func TestUsualFoldersAreSearchedForCommands(t *testing.T) {
 }
 
 func TestCommandFolderMustBeAnAbsolutePath(t *testing.T) {
-	for _, dir := range []string{"bin", "./bin"} {
-		_, err := (&Client{BinDir: dir}).Nodes(t.Context())
-		require.ErrorContains(t, err, "is not an absolute path")
-	}
+	_, err := (&Client{BinDir: "./bin"}).Nodes(t.Context())
+	require.ErrorContains(t, err, "is not an absolute path")
 }
 
 func TestObserveGetsCommandNamesWithoutObjects(t *testing.T) {
@@ -150,17 +143,13 @@ func TestObserveGetsCommandNamesWithoutObjects(t *testing.T) {
 	}
 	_, _ = c.Nodes(t.Context())
 	_, _ = c.Jobs(t.Context())
-	_, _ = c.Version(t.Context())
-	_, _ = c.Controllers(t.Context())
 	_ = c.UpdateNodes(t.Context(), []string{"alpha-a3-0"}, slurm.NodeChange{State: "resume"})
 	succeeds.Observe = c.Observe
 	_, err := succeeds.Version(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []string{
-		"scontrol show nodes: false", "squeue: false", "scontrol: false", "scontrol ping: false", "scontrol update: false", "scontrol: true",
-	}, seen)
+	assert.Equal(t, []string{"scontrol show nodes: false", "squeue: false", "scontrol update: false", "scontrol: true"}, seen)
 	entries := log.All()
-	require.Len(t, entries, 5)
-	assert.Equal(t, "scontrol update nodename=alpha-a3-0 state=resume", entries[4].ContextMap()["command"])
-	assert.Contains(t, entries[4].ContextMap()["error"], "Invalid node name specified")
+	require.Len(t, entries, 3)
+	assert.Equal(t, "scontrol update nodename=alpha-a3-0 state=resume", entries[2].ContextMap()["command"])
+	assert.Contains(t, entries[2].ContextMap()["error"], "Invalid node name specified")
 }

@@ -17,14 +17,22 @@ var apiText []byte
 // they reach.
 type api struct {
 	Revision string             `json:"revision"`
-	Methods  map[string]bodies  `json:"methods"`
+	Methods  map[string]method  `json:"methods"`
 	Schemas  map[string]*schema `json:"schemas"`
 }
 
-// bodies names the schemas of a method's request and response bodies; nil means no body.
-type bodies struct {
-	Request  *schema `json:"request,omitempty"`
-	Response *schema `json:"response,omitempty"`
+// method is where a method is called, with which parameters, and the schemas of its request and
+// response bodies; nil means no body.
+type method struct {
+	HTTPMethod string               `json:"httpMethod"`
+	Path       string               `json:"path"`
+	Parameters map[string]parameter `json:"parameters,omitempty"`
+	Request    *schema              `json:"request,omitempty"`
+	Response   *schema              `json:"response,omitempty"`
+}
+
+type parameter struct {
+	Location string `json:"location"`
 }
 
 // schema describes which JSON values are valid.

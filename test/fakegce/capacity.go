@@ -124,7 +124,7 @@ func (s *Server) fits(zone string, props *compute.InstanceProperties, names []st
 	for _, name := range names {
 		path := s.path(location{zone: zone}, "instances", name)
 		if _, taken := s.instances.get(path); taken {
-			return 0, problem(nameTaken, "%s", existsText(path))
+			return 0, problem(nameTaken, "%s", alreadyExists(path).Message)
 		}
 	}
 	n = len(names)
@@ -149,9 +149,8 @@ func stockOut(zone, machineType string) *Problem {
 	return &Problem{
 		Code:    "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
 		Message: fmt.Sprintf("The zone '%s' does not have enough resources available to fulfill the request. There are currently not enough resources available to fulfill the request.", zone),
-		Details: []Detail{{ErrorInfo: &ErrorInfo{
-			Domain: "compute.googleapis.com", Reason: "resource_availability",
-			Metadatas: map[string]string{"zone": zone, "vmType": machineType},
+		Details: []map[string]any{{"errorInfo": map[string]any{
+			"domain": "compute.googleapis.com", "reason": "resource_availability", "metadatas": map[string]string{"zone": zone, "vmType": machineType},
 		}}},
 	}
 }
@@ -171,9 +170,9 @@ func quotaProblem(q quota, limit float64) *Problem {
 	return &Problem{
 		Code:    "QUOTA_EXCEEDED",
 		Message: fmt.Sprintf("Quota '%s' exceeded.  Limit: %.1f in region %s.", q.metric, limit, q.region),
-		Details: []Detail{{QuotaInfo: &QuotaInfo{
-			MetricName: "compute.googleapis.com/" + q.metric, LimitName: q.metric + "-per-project-region",
-			Dimensions: map[string]string{"region": q.region}, Limit: limit,
+		Details: []map[string]any{{"quotaInfo": map[string]any{
+			"metricName": "compute.googleapis.com/" + q.metric, "limitName": q.metric + "-per-project-region",
+			"dimensions": map[string]string{"region": q.region}, "limit": limit,
 		}}},
 	}
 }

@@ -1,7 +1,6 @@
 package fakegce
 
 import (
-	"container/heap"
 	"slices"
 	"sync"
 	"time"
@@ -112,43 +111,35 @@ func (c *ManualClock) next(until time.Time) func() {
 // event is a future event in the fake's world.
 type event struct {
 	at  time.Time
-	seq uint64 // events at the same instant run in the order of scheduling
 	run func()
 }
 
-// agenda holds the future events.
-type agenda struct {
-	events eventHeap
-	seq    uint64
-}
+// agenda holds the future events, the next one last. Events at the same instant run in the order of
+// scheduling.
+type agenda []event
 
 func (a *agenda) add(at time.Time, run func()) {
-	a.seq++
-	heap.Push(&a.events, event{at, a.seq, run})
+	i, _ := slices.BinarySearchFunc(*a, at, func(e event, at time.Time) int {
+		if e.at.After(at) {
+			return -1
+		}
+		return 1
+	})
+	*a = slices.Insert(*a, i, event{at, run})
 }
 
-// due removes and returns the next event if it is due by now.
-func (a *agenda) due(now time.Time) (event, bool) {
-	if len(a.events) == 0 || a.events[0].at.After(now) {
-		return event{}, false
+// next returns the time of the next event, if there is one.
+func (a agenda) next() (at time.Time, ok bool) {
+	if len(a) == 0 {
+		return time.Time{}, false
 	}
-	return heap.Pop(&a.events).(event), true
+	return a[len(a)-1].at, true
 }
 
-type eventHeap []event
-
-func (h eventHeap) Len() int { return len(h) }
-func (h eventHeap) Less(i, j int) bool {
-	if h[i].at.Equal(h[j].at) {
-		return h[i].seq < h[j].seq
-	}
-	return h[i].at.Before(h[j].at)
-}
-func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *eventHeap) Push(e any)   { *h = append(*h, e.(event)) }
-func (h *eventHeap) Pop() any {
-	last := len(*h) - 1
-	e := (*h)[last]
-	*h = (*h)[:last]
+// pop removes and returns the next event.
+func (a *agenda) pop() event {
+	last := len(*a) - 1
+	e := (*a)[last]
+	*a = (*a)[:last]
 	return e
 }

@@ -52,17 +52,37 @@ func (s *Server) command(line string, body []byte) (any, error) {
 	case "POST zones":
 		return order(body, s.orderZone)
 	case "POST withdraw":
-		return order(body, s.orderWithdrawal)
+		return order(body, func(w struct{ Zone, MachineType string }) error {
+			s.Withdraw(w.Zone, w.MachineType)
+			return nil
+		})
 	case "POST reservations":
-		return order(body, s.orderReservation)
+		return order(body, func(r struct {
+			Name, Zone, MachineType string
+			Count                   int
+		},
+		) error {
+			return s.SetReservation(r.Name, r.Zone, r.MachineType, r.Count)
+		})
 	case "POST quota":
-		return order(body, s.orderQuota)
+		return order(body, func(q struct {
+			Region, Metric string
+			Limit          float64
+		},
+		) error {
+			return s.SetQuota(q.Region, q.Metric, q.Limit)
+		})
 	case "POST faults":
 		return order(body, s.orderFault)
 	case "POST fail":
-		return order(body, s.orderFailure)
+		return order(body, func(f struct{ Group, Request, Code, Message string }) error {
+			return s.FailRequest(f.Group, f.Request, f.Code, f.Message)
+		})
 	case "POST advance":
-		return order(body, s.orderAdvance)
+		return order(body, func(t times) error {
+			s.Advance(t.Duration.Duration)
+			return nil
+		})
 	}
 	if rest, ok := strings.CutPrefix(line, "POST vms/"); ok {
 		name, verb, _ := strings.Cut(rest, "/")
@@ -87,10 +107,8 @@ func (s *Server) command(line string, body []byte) (any, error) {
 }
 
 type capacity struct {
-	Zone        string `json:"zone"`
-	MachineType string `json:"machineType"`
-	Model       string `json:"model"`
-	Count       int    `json:"count"`
+	Zone, MachineType, Model string
+	Count                    int
 }
 
 func (s *Server) orderCapacity(c capacity) error {
@@ -102,9 +120,9 @@ func (s *Server) orderCapacity(c capacity) error {
 }
 
 type zoneState struct {
-	Zone string `json:"zone"`
-	Up   *bool  `json:"up"`
-	Dead bool   `json:"dead"`
+	Zone string
+	Up   *bool
+	Dead bool
 }
 
 func (s *Server) orderZone(z zoneState) error {
@@ -115,35 +133,6 @@ func (s *Server) orderZone(z zoneState) error {
 	s.SetZoneDead(z.Zone, z.Dead)
 	return nil
 }
-
-type withdrawal struct {
-	Zone        string `json:"zone"`
-	MachineType string `json:"machineType"`
-}
-
-func (s *Server) orderWithdrawal(w withdrawal) error {
-	s.Withdraw(w.Zone, w.MachineType)
-	return nil
-}
-
-type reservationSize struct {
-	Name        string `json:"name"`
-	Zone        string `json:"zone"`
-	MachineType string `json:"machineType"`
-	Count       int    `json:"count"`
-}
-
-func (s *Server) orderReservation(r reservationSize) error {
-	return s.SetReservation(r.Name, r.Zone, r.MachineType, r.Count)
-}
-
-type quotaLimit struct {
-	Region string  `json:"region"`
-	Metric string  `json:"metric"`
-	Limit  float64 `json:"limit"`
-}
-
-func (s *Server) orderQuota(q quotaLimit) error { return s.SetQuota(q.Region, q.Metric, q.Limit) }
 
 type faultFields Fault
 
@@ -159,30 +148,9 @@ func (s *Server) orderFault(f faultOrder) error {
 	return s.AddFault(Fault(f.faultFields))
 }
 
-type failure struct {
-	Group   string `json:"group"`
-	Request string `json:"request"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-func (s *Server) orderFailure(f failure) error {
-	return s.FailRequest(f.Group, f.Request, f.Code, f.Message)
-}
-
-// times are the durations of the commands that take any.
-type times struct {
-	Duration duration `json:"duration"` // advance
-	Left     duration `json:"left"`     // lease
-	In       duration `json:"in"`       // maintenance
-	Lasts    duration `json:"lasts"`    // maintenance
-	Repair   duration `json:"repair"`   // host-error
-}
-
-func (s *Server) orderAdvance(t times) error {
-	s.Advance(t.Duration.Duration)
-	return nil
-}
+// times are the durations of the commands that take any: advance duration, lease left, maintenance
+// in and lasts, and host-error repair.
+type times struct{ Duration, Left, In, Lasts, Repair duration }
 
 // duration is a time.Duration written in JSON as a string such as "1h30m".
 type duration struct{ time.Duration }

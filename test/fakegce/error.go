@@ -75,23 +75,15 @@ func notImplemented(message string) error {
 func alreadyExists(resource string) *refusal {
 	return &refusal{
 		Status: http.StatusConflict, Reason: "alreadyExists",
-		Message: existsText(resource),
+		Message: fmt.Sprintf("The resource '%s' already exists", resource),
 	}
 }
 
-func existsText(resource string) string {
-	return fmt.Sprintf("The resource '%s' already exists", resource)
-}
-
-func notReady(resource string) error {
+func notReady(resource string) *refusal {
 	return &refusal{
 		Status: http.StatusBadRequest, Reason: "resourceNotReady",
-		Message: notReadyText(resource),
+		Message: fmt.Sprintf("The resource '%s' is not ready", resource),
 	}
-}
-
-func notReadyText(resource string) string {
-	return fmt.Sprintf("The resource '%s' is not ready", resource)
 }
 
 func inUse(kind, resource, by string) error {
@@ -110,30 +102,9 @@ func conditionNotMet(format string, args ...any) *refusal {
 
 // Problem is an error as operations, resize requests and managed instances carry it.
 type Problem struct {
-	Code    string   `json:"code"`
-	Message string   `json:"message"`
-	Details []Detail `json:"errorDetails,omitempty"`
-}
-
-// Detail is one of a problem's errorDetails. Exactly one of its fields is set.
-type Detail struct {
-	ErrorInfo *ErrorInfo `json:"errorInfo,omitempty"`
-	QuotaInfo *QuotaInfo `json:"quotaInfo,omitempty"`
-}
-
-// ErrorInfo is the machine-readable form of a problem's message.
-type ErrorInfo struct {
-	Domain    string            `json:"domain,omitempty"`
-	Reason    string            `json:"reason,omitempty"`
-	Metadatas map[string]string `json:"metadatas,omitempty"`
-}
-
-// QuotaInfo names the quota that a QUOTA_EXCEEDED problem is about.
-type QuotaInfo struct {
-	MetricName string            `json:"metricName,omitempty"`
-	LimitName  string            `json:"limitName,omitempty"`
-	Dimensions map[string]string `json:"dimensions,omitempty"`
-	Limit      float64           `json:"limit,omitempty"`
+	Code    string           `json:"code"`
+	Message string           `json:"message"`
+	Details []map[string]any `json:"errorDetails,omitempty"` // each has a quotaInfo or an errorInfo
 }
 
 func problem(code, format string, args ...any) *Problem {

@@ -25,8 +25,6 @@ func machines() map[string]machine {
 	for _, m := range []machine{
 		{"a2-highgpu-1g", 12, 85 * gib, "nvidia-tesla-a100", 1},
 		{"a2-highgpu-8g", 96, 680 * gib, "nvidia-tesla-a100", 8},
-		{"a2-ultragpu-8g", 96, 1360 * gib, "nvidia-a100-80gb", 8},
-		{"a3-highgpu-1g", 26, 234 * gib, "nvidia-h100-80gb", 1},
 		{"a3-highgpu-8g", 208, 1872 * gib, "nvidia-h100-80gb", 8},
 		{"a3-megagpu-8g", 208, 1872 * gib, "nvidia-h100-mega-80gb", 8},
 		{"a3-ultragpu-8g", 224, 2952 * gib, "nvidia-h200-141gb", 8},
@@ -35,10 +33,8 @@ func machines() map[string]machine {
 		{"g2-standard-4", 4, 16 * gib, "nvidia-l4", 1},
 		{"g2-standard-48", 48, 192 * gib, "nvidia-l4", 4},
 		{"h4d-standard-192", 192, 720 * gib, "", 0},
-		{"h4d-highmem-192-lssd", 192, 1488 * gib, "", 0},
 		{"n1-standard-8", 8, 30 * gib, "", 0},
 		{"n2-standard-2", 2, 8 * gib, "", 0},
-		{"n2-standard-16", 16, 64 * gib, "", 0},
 		{"e2-standard-4", 4, 16 * gib, "", 0},
 	} {
 		all[m.name] = m

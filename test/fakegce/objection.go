@@ -52,7 +52,7 @@ func (s *Server) groupsOf(q quota) (n int) {
 // objection returns why an inserted request can never be granted, or nil if it can.
 func (s *Server) objection(r *request) *Problem {
 	if r.group.deletion != nil {
-		return problem("RESOURCE_NOT_READY", "%s", notReadyText(r.group.path))
+		return problem("RESOURCE_NOT_READY", "%s", notReady(r.group.path).Message)
 	}
 	for _, check := range []func(*request) *Problem{
 		s.durationObjection, s.templateObjection, s.machineObjection, s.groupObjection, s.limitObjection,

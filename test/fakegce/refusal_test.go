@@ -17,15 +17,11 @@ func TestUnknownMethodsAndFieldsAreRefused(t *testing.T) {
 		says                   string
 	}{
 		{"a method", "POST", groupList + "/m/explode", "", 501, "does not implement POST /compute/v1/projects/demo/" + groupList + "/m/explode"},
-		{"a verb", "PUT", groupList + "/m", "", 501, "does not implement PUT"},
 		{"a request's id", "DELETE", requests + "/1000000000000015838", "", 501, "by their ids"},
 		{"a version", "GET", "/compute/v2/projects/demo/regions", "", 404, "was not found"},
 		{"a parameter", "GET", groupList + "?returnPartialSuccess=true", "", 400, "returnPartialSuccess"},
-		{"a parameter given twice", "GET", groupList + "?filter=a&filter=b", "", 400, "2 times"},
 		{"a field deep in a body", "POST", groupList, `{"distributionPolicy":{"zones":[{"zne":"a"}]}}`, 400, `Unknown name \"zne\" at 'resource.distributionPolicy.zones[0]'`},
-		{"a field in another case", "POST", requests, `{"RequestedRunDuration":{"seconds":"600"}}`, 400, "RequestedRunDuration"},
 		{"a body that is not JSON", "POST", groupList, `{"name":`, 400, "Invalid JSON"},
-		{"a body that is a list", "POST", groupList, `[]`, 400, "Root element must be a message"},
 		{"the zero UUID", "DELETE", groupList + "/m?requestId=00000000-0000-0000-0000-000000000000", "", 400, "requestId"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -38,11 +34,8 @@ func TestUnknownMethodsAndFieldsAreRefused(t *testing.T) {
 }
 
 func TestRouteOutsideAPIDocumentNamesTheUpdate(t *testing.T) {
-	w := newWorld(t, Switches{})
-	w.routes = append(w.routes, route{method: "instances.explode", verb: http.MethodPost, pattern: []string{"explode"}})
-	status, body := w.ask(http.MethodPost, "explode", "{}")
-	assert.Equal(t, http.StatusNotImplemented, status)
-	assert.Contains(t, body, "UPDATE=1 go test ./test/fakegce -run TestAPIDocumentIsThatOfThePinnedModule")
+	assert.PanicsWithValue(t, "fakegce: api.json lacks instances.explode: UPDATE=1 go test ./test/fakegce -run TestAPIDocumentIsThatOfThePinnedModule writes it",
+		func() { routes(map[string]handler{"instances.explode": nil}) })
 }
 
 func TestBodyAcceptsBothSpellingsOfAName(t *testing.T) {

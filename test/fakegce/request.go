@@ -25,7 +25,6 @@ type request struct {
 	names    []string // of its instances, in order
 	counted  bool     // the group's targetSize includes it
 	launched bool     // its VMs exist, though some may still be booting
-	attempts int
 }
 
 func (r *request) body() any { return r.api }
@@ -49,7 +48,7 @@ func (s *Server) request(c *call) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.requests.find(g.path + "/resizeRequests/" + c.vars["request"])
+	return g.requests.find(g.path + "/resizeRequests/" + c.vars["resizeRequest"])
 }
 
 // idleRequest returns the request that a call wants to change. It refuses one in a group that
@@ -171,7 +170,6 @@ func (s *Server) attempt(r *request) {
 		again()
 		return
 	}
-	r.attempts++
 	zone, p := s.findRoom(r)
 	if p == nil {
 		s.launchAll(r, zone)

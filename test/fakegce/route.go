@@ -2,6 +2,7 @@ package fakegce
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,8 +13,10 @@ type route struct {
 	verb    string
 	pattern []string // of the path after projects/P/; {x} matches any one part
 	query   []string // accepted parameters
-	handle  func(*Server, *call) (any, error)
+	handle  handler
 }
+
+type handler func(*Server, *call) (any, error)
 
 // match returns the values of the pattern's variables if path matches the pattern.
 func (r *route) match(path []string) (map[string]string, bool) {
@@ -23,8 +26,10 @@ func (r *route) match(path []string) (map[string]string, bool) {
 	vars := make(map[string]string)
 	for i, part := range r.pattern {
 		switch {
-		case strings.HasPrefix(part, "{"):
+		case slices.Contains([]string{"{region}", "{zone}", "{resizeRequest}"}, part):
 			vars[strings.Trim(part, "{}")] = path[i]
+		case strings.HasPrefix(part, "{"):
+			vars["name"] = path[i]
 		case part != path[i]:
 			return nil, false
 		}
@@ -53,19 +58,16 @@ func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	for i := range s.routes {
 		if r := &s.routes[i]; r.verb == verb {
 			if vars, ok := r.match(parts[1:]); ok {
-				return r, vars, routeFault(r, vars)
+				return r, vars, routeFault(vars)
 			}
 		}
 	}
 	return nil, nil, notImplemented("This fake does not implement " + verb + " " + path + ".")
 }
 
-// routeFault refuses a route that api.json lacks, and resources named by numeric ID.
-func routeFault(r *route, vars map[string]string) error {
-	if _, known := theAPI().Methods[r.method]; !known {
-		return notImplemented("This fake's api.json lacks " + r.method + ": UPDATE=1 go test ./test/fakegce -run TestAPIDocumentIsThatOfThePinnedModule writes it.")
-	}
-	for _, name := range []string{vars["name"], vars["request"]} {
+// routeFault refuses resources named by numeric ID.
+func routeFault(vars map[string]string) error {
+	for _, name := range []string{vars["name"], vars["resizeRequest"]} {
 		if _, err := strconv.ParseUint(name, 10, 64); err == nil {
 			return notImplemented("This fake does not find resources by their ids, such as " + name + ".")
 		}
@@ -76,59 +78,57 @@ func routeFault(r *route, vars map[string]string) error {
 // once is the parameter of all methods that start an operation.
 const once = "requestId"
 
-// routes returns the methods that the fake supports.
-func routes() []route {
-	var all []route
-	add := func(method, verb, path string, handle func(*Server, *call) (any, error), query ...string) {
-		all = append(all, route{method, verb, strings.Split(path, "/"), query, handle})
+// handlers returns the methods that the fake supports.
+func handlers() map[string]handler {
+	return map[string]handler{
+		"regionInstanceGroupManagers.insert":               (*Server).insertGroup,
+		"regionInstanceGroupManagers.list":                 (*Server).listGroups,
+		"regionInstanceGroupManagers.get":                  (*Server).getGroup,
+		"regionInstanceGroupManagers.delete":               (*Server).deleteGroup,
+		"regionInstanceGroupManagers.deleteInstances":      (*Server).deleteMembers,
+		"regionInstanceGroupManagers.listManagedInstances": (*Server).listMembers,
+		"regionInstanceGroupManagerResizeRequests.insert":  (*Server).insertRequest,
+		"regionInstanceGroupManagerResizeRequests.list":    (*Server).listRequests,
+		"regionInstanceGroupManagerResizeRequests.delete":  (*Server).deleteRequest,
+		"regionInstanceGroupManagerResizeRequests.cancel":  (*Server).cancelRequest,
+		"instances.bulkInsert":                             (*Server).bulkInsert,
+		"instances.list":                                   (*Server).listInstances,
+		"instances.delete":                                 (*Server).deleteInstance,
+		"regionInstances.bulkInsert":                       (*Server).bulkInsert,
+		"instanceTemplates.insert":                         (*Server).insertTemplate,
+		"regionInstanceTemplates.insert":                   (*Server).insertTemplate,
+		"instanceTemplates.get":                            (*Server).getTemplate,
+		"regionInstanceTemplates.get":                      (*Server).getTemplate,
+		"resourcePolicies.insert":                          (*Server).insertPolicy,
+		"resourcePolicies.list":                            (*Server).listPolicies,
+		"resourcePolicies.delete":                          (*Server).deletePolicy,
+		"regionOperations.get":                             (*Server).getOperation,
+		"zoneOperations.get":                               (*Server).getOperation,
+		"globalOperations.get":                             (*Server).getOperation,
+		"regionOperations.wait":                            (*Server).getOperation,
+		"zoneOperations.wait":                              (*Server).getOperation,
+		"globalOperations.wait":                            (*Server).getOperation,
+		"globalOperations.aggregatedList":                  (*Server).aggregatedOperations,
+		"machineTypes.get":                                 (*Server).getMachineType,
+		"regions.get":                                      (*Server).getRegion,
+		"zones.get":                                        (*Server).getZone,
 	}
-	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
-	list := []string{"filter", "maxResults", "pageToken"}
-	const hasty = "noGracefulShutdown"
+}
 
-	const groups, group = "regions/{region}/instanceGroupManagers", "regions/{region}/instanceGroupManagers/{name}"
-	add("regionInstanceGroupManagers.insert", post, groups, (*Server).insertGroup, once)
-	add("regionInstanceGroupManagers.list", get, groups, (*Server).listGroups, list...)
-	add("regionInstanceGroupManagers.get", get, group, (*Server).getGroup)
-	add("regionInstanceGroupManagers.delete", del, group, (*Server).deleteGroup, once, hasty)
-	add("regionInstanceGroupManagers.deleteInstances", post, group+"/deleteInstances", (*Server).deleteMembers, once, hasty)
-	add("regionInstanceGroupManagers.listManagedInstances", post, group+"/listManagedInstances", (*Server).listMembers)
-
-	const requests, request = group + "/resizeRequests", group + "/resizeRequests/{request}"
-	add("regionInstanceGroupManagerResizeRequests.insert", post, requests, (*Server).insertRequest, once)
-	add("regionInstanceGroupManagerResizeRequests.list", get, requests, (*Server).listRequests, list...)
-	add("regionInstanceGroupManagerResizeRequests.delete", del, request, (*Server).deleteRequest, once)
-	add("regionInstanceGroupManagerResizeRequests.cancel", post, request+"/cancel", (*Server).cancelRequest, once)
-
-	add("instances.bulkInsert", post, "zones/{zone}/instances/bulkInsert", (*Server).bulkInsert, once)
-	add("instances.list", get, "zones/{zone}/instances", (*Server).listInstances, list...)
-	add("instances.delete", del, "zones/{zone}/instances/{name}", (*Server).deleteInstance, once, hasty)
-	add("regionInstances.bulkInsert", post, "regions/{region}/instances/bulkInsert", (*Server).bulkInsert, once)
-
-	for _, scope := range []struct{ method, at string }{
-		{"instanceTemplates.", "global/"}, {"regionInstanceTemplates.", "regions/{region}/"},
-	} {
-		path := scope.at + "instanceTemplates"
-		add(scope.method+"insert", post, path, (*Server).insertTemplate, once)
-		add(scope.method+"get", get, path+"/{name}", (*Server).getTemplate)
+// routes returns the methods as api.json describes them, with the parameters that the fake supports.
+func routes(handlers map[string]handler) (all []route) {
+	for name, handle := range handlers {
+		m, known := theAPI().Methods[name]
+		if !known {
+			panic("fakegce: api.json lacks " + name + ": UPDATE=1 go test ./test/fakegce -run TestAPIDocumentIsThatOfThePinnedModule writes it")
+		}
+		var query []string
+		for _, p := range []string{once, "filter", "maxResults", "pageToken"} {
+			if _, has := m.Parameters[p]; has && !strings.HasSuffix(name, "ManagedInstances") { // that list has no pages here
+				query = append(query, p)
+			}
+		}
+		all = append(all, route{name, m.HTTPMethod, strings.Split(m.Path, "/")[2:], query, handle})
 	}
-
-	const policies = "regions/{region}/resourcePolicies"
-	add("resourcePolicies.insert", post, policies, (*Server).insertPolicy, once)
-	add("resourcePolicies.list", get, policies, (*Server).listPolicies, list...)
-	add("resourcePolicies.delete", del, policies+"/{name}", (*Server).deletePolicy, once)
-
-	for _, scope := range []struct{ method, at string }{
-		{"regionOperations.", "regions/{region}/"}, {"zoneOperations.", "zones/{zone}/"}, {"globalOperations.", "global/"},
-	} {
-		path := scope.at + "operations"
-		add(scope.method+"get", get, path+"/{name}", (*Server).getOperation)
-		add(scope.method+"wait", post, path+"/{name}/wait", (*Server).getOperation)
-	}
-	add("globalOperations.aggregatedList", get, "aggregated/operations", (*Server).aggregatedOperations, list...)
-
-	add("machineTypes.get", get, "zones/{zone}/machineTypes/{name}", (*Server).getMachineType)
-	add("regions.get", get, "regions/{region}", (*Server).getRegion)
-	add("zones.get", get, "zones/{zone}", (*Server).getZone)
 	return all
 }

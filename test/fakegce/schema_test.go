@@ -8,29 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // document is the part of Google's discovery document that the tests read.
 type document struct {
-	Revision   string             `json:"revision"`
-	Schemas    map[string]*schema `json:"schemas"`
-	Parameters map[string]any     `json:"parameters"` // accepted by every method
-	Resources  map[string]struct {
-		Methods map[string]*method `json:"methods"`
+	Revision  string             `json:"revision"`
+	Schemas   map[string]*schema `json:"schemas"`
+	Resources map[string]struct {
+		Methods map[string]method `json:"methods"`
 	} `json:"resources"`
-}
-
-type method struct {
-	HTTPMethod string `json:"httpMethod"`
-	Path       string `json:"path"`
-	Parameters map[string]struct {
-		Location string `json:"location"`
-	} `json:"parameters"`
-	bodies
 }
 
 // discovery reads the document from the pinned module.
@@ -46,33 +32,3 @@ var discovery = sync.OnceValues(func() (*document, error) {
 	d := new(document)
 	return d, json.Unmarshal(b, d)
 })
-
-// method returns the named method, such as instances.list.
-func (d *document) method(name string) *method {
-	resource, verb, _ := strings.Cut(name, ".")
-	return d.Resources[resource].Methods[verb]
-}
-
-func TestEveryRouteIsAMethodOfTheAPIWithItsParameters(t *testing.T) {
-	d, err := discovery()
-	require.NoError(t, err)
-	for _, r := range routes() {
-		t.Run(r.method, func(t *testing.T) {
-			m := d.method(r.method)
-			require.NotNil(t, m, "unknown method")
-			assert.Equal(t, m.HTTPMethod, r.verb)
-			pattern := strings.Split(m.Path, "/")[2:]
-			require.Len(t, r.pattern, len(pattern))
-			for i, part := range pattern {
-				if !strings.HasPrefix(part, "{") {
-					assert.Equal(t, part, r.pattern[i])
-				} else {
-					assert.True(t, strings.HasPrefix(r.pattern[i], "{"), "%s is a variable", part)
-				}
-			}
-			for _, q := range r.query {
-				assert.Equal(t, "query", m.Parameters[q].Location, q)
-			}
-		})
-	}
-}

@@ -49,7 +49,7 @@ type Server struct {
 func New(opts Options) *Server {
 	opts = opts.filled()
 	s := &Server{
-		opts: opts, routes: routes(), clock: opts.Clock, machine: machines(),
+		opts: opts, routes: routes(handlers()), clock: opts.Clock, machine: machines(),
 		stopAlarm: func() {},
 		repeats:   make(map[string]*operation),
 		capacity:  make(map[stock]int),
@@ -93,13 +93,9 @@ func (s *Server) catchUp() {
 	if now.Before(s.now) { // the wall clock was set back
 		now = s.now
 	}
-	for {
-		e, ok := s.agenda.due(now)
-		if !ok {
-			break
-		}
-		s.now = e.at
-		e.run()
+	for at, ok := s.agenda.next(); ok && !at.After(now); at, ok = s.agenda.next() {
+		s.now = at
+		s.agenda.pop().run()
 	}
 	s.now = now
 }
@@ -111,9 +107,8 @@ func (s *Server) after(d time.Duration, run func()) { s.agenda.add(s.now.Add(max
 func (s *Server) setAlarm() {
 	s.stopAlarm()
 	s.stopAlarm = func() {}
-	if len(s.agenda.events) > 0 {
-		wait := s.agenda.events[0].at.Sub(s.now)
-		s.stopAlarm = s.clock.AfterFunc(wait, func() { s.do(func() {}) })
+	if at, ok := s.agenda.next(); ok {
+		s.stopAlarm = s.clock.AfterFunc(at.Sub(s.now), func() { s.do(func() {}) })
 	}
 }
 

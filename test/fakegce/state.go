@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -42,14 +41,12 @@ type Member struct {
 
 // Request is a resize request in a State.
 type Request struct {
-	Name        string        `json:"name"`
-	State       string        `json:"state"`
-	Instances   []string      `json:"instances"`
-	Duration    time.Duration `json:"duration"` // ns
-	Created     time.Time     `json:"created"`
-	Attempts    int           `json:"attempts"` // number of searches for capacity
-	Error       string        `json:"error,omitempty"`
-	LastAttempt string        `json:"lastAttempt,omitempty"`
+	Name      string        `json:"name"`
+	State     string        `json:"state"`
+	Instances []string      `json:"instances"`
+	Duration  time.Duration `json:"duration"` // ns
+	Created   time.Time     `json:"created"`
+	Error     string        `json:"error,omitempty"`
 }
 
 // Instance is a VM, in the form used by State and by hooks.
@@ -73,8 +70,6 @@ type Instance struct {
 // Operation is an operation in a State.
 type Operation struct {
 	Name   string `json:"name"`
-	Type   string `json:"type"`
-	Target string `json:"target"` // path
 	Status string `json:"status"`
 	Error  string `json:"error,omitempty"` // code: message
 }
@@ -149,13 +144,10 @@ func (g *group) snapshot(s *Server) Group {
 func (r *request) snapshot(s *Server) Request {
 	shown := Request{
 		Name: r.name, State: r.api.State, Instances: slices.Clone(r.names), Duration: s.runDuration(r),
-		Created: r.created, Attempts: r.attempts,
+		Created: r.created,
 	}
 	if e := r.api.Status.Error; e != nil {
 		shown.Error = e.Errors[0].Code + ": " + e.Errors[0].Message
-	}
-	if a := r.api.Status.LastAttempt; a != nil {
-		shown.LastAttempt = a.Error.Errors[0].Code + ": " + a.Error.Errors[0].Message
 	}
 	return shown
 }
@@ -169,7 +161,7 @@ func (v *vm) snapshot() Instance {
 }
 
 func (o *operation) snapshot() Operation {
-	shown := Operation{Name: o.name, Type: o.api.OperationType, Status: o.api.Status, Target: strings.TrimPrefix(o.api.TargetLink, apiRoot)}
+	shown := Operation{Name: o.name, Status: o.api.Status}
 	if e := o.api.Error; e != nil {
 		shown.Error = e.Errors[0].Code + ": " + e.Errors[0].Message
 	}

@@ -16,9 +16,7 @@ func TestSwitchesChangeBehaviour(t *testing.T) {
 		passes   time.Duration
 		shows    string
 	}{
-		"by default, a request is created": {passes: 10 * time.Second, shows: "1; r SUCCEEDED; n0 CREATING STAGING;"},
-		"its instance runs":                {passes: 20 * time.Second, shows: "1; r SUCCEEDED; n0 NONE RUNNING;"},
-		"its lease ends":                   {passes: 2 * time.Hour, shows: "0; r SUCCEEDED;"},
+		"a lease ends": {passes: 2 * time.Hour, shows: "0; r SUCCEEDED;"},
 		"an ended lease leaves the target size": {
 			switches: Switches{ExpiryKeepsTargetSize: true}, passes: 2 * time.Hour, shows: "1; r SUCCEEDED;",
 		},

@@ -75,11 +75,8 @@ func (w *world) group(name string) {
 // request requests an instance for an hour.
 func (w *world) request(group, name, instance string) {
 	w.t.Helper()
-	w.start("POST", groupList+"/"+group+"/resizeRequests", requestBody(name, instance, time.Hour))
-}
-
-func requestBody(name, instance string, lasts time.Duration) string {
-	return fmt.Sprintf(`{"name":%q,"instances":[{"name":%q}],"requestedRunDuration":{"seconds":"%.0f"}}`, name, instance, lasts.Seconds())
+	w.start("POST", groupList+"/"+group+"/resizeRequests",
+		fmt.Sprintf(`{"name":%q,"instances":[{"name":%q}],"requestedRunDuration":{"seconds":"3600"}}`, name, instance))
 }
 
 // shows summarizes group m: its target size, its requests' states, and each member's current action

@@ -120,14 +120,6 @@ func TestDifferentAnswersAreFound(t *testing.T) {
 			via:   edited(`"targetSize":`, `"satisfiesPzs":false,"targetSize":`),
 			finds: "GET regions/*/instanceGroupManagers/*: field satisfiesPzs: only the transcript has it",
 		},
-		"in an enum": {
-			via:   edited(`"OPPORTUNISTIC"`, `"PROACTIVE"`),
-			finds: "GET regions/*/instanceGroupManagers/*: field updatePolicy.type: the transcript has string PROACTIVE, the fake string OPPORTUNISTIC",
-		},
-		"in a target size": {
-			switches: fakegce.Switches{TargetSizeAt: fakegce.AtSucceeded},
-			finds:    "GET regions/*/instanceGroupManagers/*: state targetSize: the transcript has 0, the fake 1",
-		},
 		"in a record that is gone": {
 			switches: fakegce.Switches{ForgetRefused: true},
 			finds:    "GET " + requests + ": state items[short].state: the transcript lacks it, the fake FAILED",

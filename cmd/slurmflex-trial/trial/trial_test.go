@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/mig"
 	"slurmflex/test/fakegce"
 )
 
@@ -24,9 +25,58 @@ func TestAllChecksPassInAnOrdinaryProject(t *testing.T) {
 	})
 }
 
+// A check that cannot fail proves nothing.
+func TestEachCheckCanFail(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.tries(t.Context())
+		other := seen{spec: w.spec, clock: &offset{there: w.seen.clock.there}, operations: &[2]string{"one", "another"}}
+		var failing []string
+		for _, change := range []func(r *result){
+			func(r *result) { // each call ends otherwise
+				switch {
+				case r.snapshot != nil:
+				case r.err == nil:
+					r.err = &mig.Error{Cause: mig.CausePermission, Err: assert.AnError}
+				default:
+					r.err = nil
+				}
+			},
+			func(r *result) { // the group is another one, and machines have only their names
+				if r.snapshot != nil {
+					l := snapshot{at: r.snapshot.at}
+					for _, in := range r.snapshot.machines {
+						l.machines = append(l.machines, mig.Instance{Name: in.Name})
+					}
+					r.snapshot = &l
+				}
+			},
+			func(r *result) { // nothing has happened since the first request
+				if r.snapshot != nil {
+					r.snapshot = w.seen.snapshot("waiting request")
+				}
+			},
+		} {
+			other.results = map[string]*result{}
+			for name, r := range w.seen.results {
+				changed := *r
+				change(&changed)
+				other.results[name] = &changed
+			}
+			for _, c := range checks() {
+				if verdict, _ := c.judge(&other); verdict == failed {
+					failing = append(failing, c.name)
+				}
+			}
+		}
+		for _, c := range checks() {
+			assert.Contains(t, failing, c.name)
+		}
+	})
+}
+
 func TestReportNamesWhyChecksWereSkipped(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.fault(forbidden("resourcePolicies.list").fault)
+		w.fault(fakegce.Fault{Method: "resourcePolicies.list", Status: http.StatusForbidden, Message: "Required permission"})
 		r := w.tries(t.Context())
 		assert.Equal(t, []string{"may create policies", "may delete policies"}, r.having(skipped))
 		assert.Contains(t, r.String(), "skipped: 2, because: list workload policies of us-central1: 403 forbidden: Required permission\n")

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/slurm"
-	"slurmflex/test/fakegce"
 )
 
 // story runs two jobs, one of them without capacity for its node. It returns the cloud's contents
@@ -62,22 +61,6 @@ func TestDeathAtAnyCallLeadsToTheSameState(t *testing.T) {
 				})
 			}
 			assert.Greater(t, calls, 20)
-		})
-	}
-}
-
-func TestLostAnswersChangeNothing(t *testing.T) {
-	lost := 1
-	for skip := 0; lost > 0; skip++ {
-		inWorld(t, func(t *testing.T, w *world) {
-			w.fault(fakegce.Fault{Method: "*", Skip: skip, Times: 1, DropAfter: true})
-			require.Equal(t, wantStory(), story(w), "the answer to call %d was lost", skip+1)
-			lost = 0
-			for _, c := range w.cloud.Calls() {
-				if c.Status == 0 {
-					lost++
-				}
-			}
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -108,22 +107,6 @@ func TestSlowBulkInsertIsNotRepeatedByTheSameProcess(t *testing.T) {
 	}
 }
 
-func TestRequestInCreationCountsAsActive(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.cfg.Options.MaxActiveRequests = 1
-		w.soldOut()
-		h := hang(w, "alpha-a3-job-1")
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.within(2 * time.Second)
-		w.slurm.submit(2, "train", "alpha-a3-1")
-		w.within(2 * time.Second)
-		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
-		close(h.let)
-		w.mustPass()
-		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
-	})
-}
-
 func TestAdminsBlockOutlastsTheDaemonUntilUnblock(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.waiting(1, "train", "alpha-a3-0")
@@ -161,29 +144,6 @@ func placing(t *testing.T, w *world) {
 	require.NoError(t, err)
 	set := w.slurm.cfg.NodeSets[0]
 	set.Template, set.Placement, set.PlacementDistance = link, true, 2
-}
-
-// The other process died after it had created the group.
-func TestOwnGroupOfAnotherProcessIsNotCalledAStrangers(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.soldOut()
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, p := w.look()
-		w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Lag: 20 * time.Second})
-		for _, a := range p.Actions {
-			if c, ok := a.(action.CreateGroup); ok {
-				require.NoError(t, w.Cloud.CreateGroup(t.Context(), c.Spec))
-			}
-		}
-		w.begin()
-		for range 30 {
-			assert.Empty(t, w.mustPass().Plan.Problems)
-			time.Sleep(time.Second)
-		}
-		assert.NotContains(t, w.slurm.comment[1], "already exists")
-		require.Len(t, w.cloud.State().Groups, 1)
-		assert.Len(t, w.cloud.State().Groups[0].Requests, 1)
-	})
 }
 
 func TestPlacementOutlivesItsGroup(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/test/fakegce"
 )
 
 // downs returns the nodes that were set DOWN.
@@ -18,22 +16,6 @@ func (w *world) downs() (nodes []string) {
 		}
 	}
 	return nodes
-}
-
-func TestSecondPassThatMissesTheMachineSetsTheNodeDown(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.running(1, "train", "alpha-a3-[0-1]")
-		w.mustPass()
-		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
-		w.mustPass()
-		w.fault(fakegce.Fault{Method: "instances.list", Status: 403})
-		w.passes(3, 0)
-		w.cloud.ClearFaults()
-		w.mustPass()
-		assert.Empty(t, w.downs(), "one list may be wrong, and what was not read does not count")
-		w.mustPass()
-		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
-	})
 }
 
 func TestRestartFindsLostMachineByItsRequest(t *testing.T) {

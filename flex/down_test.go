@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -68,18 +67,6 @@ func TestDownCompletesAfterDeathAtAnyCall(t *testing.T) {
 			assert.Greater(t, calls, 20)
 		})
 	}
-}
-
-func TestDaemonRequestsNothingForClosedPartitions(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.inUse()
-		stop := w.daemon(nil)
-		synctest.Wait()
-		require.True(t, w.down(takedown.Options{Jobs: takedown.Requeue}).Done())
-		time.Sleep(10 * time.Minute)
-		stop()
-		w.owns(strangers)
-	})
 }
 
 func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {

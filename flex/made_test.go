@@ -14,26 +14,6 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-func TestLaggingListsCauseNoSecondCreation(t *testing.T) {
-	eachInWorld(t, map[string]string{
-		"the list of groups":   "regionInstanceGroupManagers.list",
-		"the list of requests": "regionInstanceGroupManagerResizeRequests.list",
-		"the list of policies": "resourcePolicies.list",
-	}, func(t *testing.T, w *world, list string) {
-		placing(t, w)
-		w.soldOut()
-		w.fault(fakegce.Fault{Method: list, Lag: 30 * time.Second})
-		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		w.passes(20, 2*time.Second)
-		assert.Equal(t, []string{"resourcePolicies.insert", createsGroup, "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
-		assert.NotContains(t, w.slurm.comment[1], "already exists")
-		w.slurm.cancel(1)
-		w.passes(30, 10*time.Second)
-		assert.Empty(t, w.owned())
-		assert.Empty(t, w.cloud.State().Policies)
-	})
-}
-
 // D10: another process, such as down --now, deletes what this process created.
 func TestGroupThatDisappearsFromAListIsDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -87,24 +67,6 @@ func TestInstancesOmittedFromAListAreNotInsertedTwice(t *testing.T) {
 		w.passes(10, 2*time.Second)
 		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
 	}, func(o *fakegce.Options) { o.BootTime = 5 * time.Minute })
-}
-
-func TestSlowBulkInsertIsNotRepeatedByTheSameProcess(t *testing.T) {
-	for _, takes := range []time.Duration{150 * time.Second, 4 * time.Minute, 7 * time.Minute, 25 * time.Minute} {
-		t.Run(takes.String(), func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
-				w.slurm.cfg.NodeSets[0].Zones = []string{"us-central1-a", "us-central1-b"}
-				w.fault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second})
-				w.slurm.set("alpha-a3-0", "IDLE+CLOUD+POWERING_UP") // without a job
-				w.slurm.submit(1, "train", "alpha-a3-1")
-				w.slurm.jobs[1].Start = time.Now().Add(-8 * time.Minute)
-				defer w.daemon(nil)()
-				time.Sleep(2*takes + 3*time.Minute)
-				assert.Len(t, w.cloud.State().Instances, 2, "%v", w.owned())
-			}, func(o *fakegce.Options) { o.OperationTime = takes })
-		})
-	}
 }
 
 func TestAdminsBlockOutlastsTheDaemonUntilUnblock(t *testing.T) {

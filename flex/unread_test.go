@@ -67,17 +67,7 @@ func TestUnreadableRowStopsNoPass(t *testing.T) {
 		assert.Empty(t, names)
 		_, err = Unblock(t.Context(), w.Scheduler, w.Config, "a3")
 		require.EqualError(t, err, "node alpha-a3-2 cannot be read: rubbish")
-		_, err = Unblock(t.Context(), nameless{w.slurm}, w.Config, "one")
-		require.EqualError(t, err, "a node row cannot be read: rubbish")
 	})
-}
-
-// nameless is a Slurm with a row that lacks even its node's name.
-type nameless struct{ *controller }
-
-func (s nameless) Nodes(ctx context.Context) ([]slurm.Node, error) {
-	nodes, err := s.controller.Nodes(ctx)
-	return spoil(slurm.NodeRow, "", nodes, err)
 }
 
 // C4: an unreadable region causes one warning, and one line when it can be read again. Its last

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zapcore"
 
 	"slurmflex/flex/plan"
@@ -59,17 +58,6 @@ func TestLogAndWatchersShowPasses(t *testing.T) {
 			synctest.Wait()
 			assert.Equal(t, "stood: read nodes: Unable to contact slurm controller", told.lines[len(told.lines)-1])
 			stop()
-		},
-		"an action is logged with what it is about": func(t *testing.T, w *world) {
-			w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-			w.mustPass()
-			entries := w.log.FilterMessage("machines requested").All()
-			require.Len(t, entries, 1)
-			fields := entries[0].ContextMap()
-			delete(fields, "took")
-			assert.Equal(t, map[string]any{
-				"action": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-1/a1 for 01:10:00", "job": uint32(1), "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-1", "why": "job 1 waits for alpha-a3-[0-1]",
-			}, fields)
 		},
 		"a problem is logged when it comes and once an hour while it lasts": func(t *testing.T, w *world) {
 			trouble := func() {

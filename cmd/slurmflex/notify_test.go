@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,15 +24,21 @@ func newManager(t *testing.T, socket string) manager {
 	return manager{conn}
 }
 
+// reads returns the next message.
+func (m manager) reads(t *testing.T) string {
+	t.Helper()
+	require.NoError(t, m.SetReadDeadline(time.Now().Add(slack)))
+	buffer := make([]byte, 64<<10)
+	n, err := m.Read(buffer)
+	require.NoError(t, err)
+	return string(buffer[:n])
+}
+
 // hears returns the next message as its assignments.
 func (m manager) hears(t *testing.T) map[string]string {
 	t.Helper()
-	require.NoError(t, m.SetReadDeadline(time.Now().Add(slack)))
-	buffer := make([]byte, 4096)
-	n, err := m.Read(buffer)
-	require.NoError(t, err)
 	state := map[string]string{}
-	for line := range strings.Lines(string(buffer[:n])) {
+	for line := range strings.Lines(m.reads(t)) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		state[key] = value
 	}
@@ -52,7 +57,7 @@ func (m manager) hearsNothing(t *testing.T) {
 func (w *world) service(socket string) *process {
 	w.t.Helper()
 	d := w.flex("daemon")
-	d.Env = append(d.Env, "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=1500000000", "GOTRACEBACK=crash")
+	d.Env = append(d.Env, "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=1500000000")
 	return d
 }
 
@@ -131,23 +136,4 @@ func TestSystemdIsNotifiedWhyPassesFail(t *testing.T) {
 			d.stops()
 		})
 	}
-}
-
-// A watchdog timeout sends ABRT. By default, Go would exit with code 2, as it does after a panic.
-// That is also the exit code for a wrong configuration, after which the unit is not restarted.
-func TestWatchdogTimeoutDiffersFromAWrongConfiguration(t *testing.T) {
-	assert.Contains(t, unit(t, "slurmflex.service"), "Environment=GOTRACEBACK=crash")
-	w := newWorld(t)
-	m := newManager(t, w.path("notify"))
-	d := w.service(w.path("notify"))
-	d.Dir = w.dir // in case of a core dump
-	require.NoError(t, d.Start())
-	require.Equal(t, "1", m.hears(t)["READY"])
-	require.Equal(t, "1", m.hears(t)["WATCHDOG"])
-	d.signal(unix.SIGABRT)
-	_ = d.Wait() // the exit is checked
-	d.settle()
-	status := d.ProcessState.Sys().(syscall.WaitStatus)
-	assert.True(t, status.Signaled(), "%v", d.ProcessState)
-	assert.Contains(t, d.stderr.String(), "(*Reconciler).Run(", "the stack shows where it hung")
 }

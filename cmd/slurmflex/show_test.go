@@ -1,18 +1,12 @@
 package main
 
 import (
-	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/config"
 )
 
 func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
@@ -49,24 +43,6 @@ func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
 	}
 	w.assertUntouched()
 	assert.Empty(t, w.calls())
-}
-
-func TestMissingConfigurationDoesNotUseAnotherDaemon(t *testing.T) {
-	l, err := net.Listen("tcp", config.GlanceAt("/nonexistent").HTTPAddress)
-	if err == nil { // otherwise a daemon of this host already listens there
-		daemon := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w, `{"version":1,"kind":"status","cluster":"beta"}`)
-		}))
-		require.NoError(t, daemon.Listener.Close())
-		daemon.Listener = l
-		daemon.Start()
-		t.Cleanup(daemon.Close)
-	}
-	w := newWorld(t)
-	for _, c := range [][]string{{"status"}, {"why", "812"}, {"estimate", "812"}} {
-		r := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(exitUsage)
-		r.complains(w.path("gone.yaml") + ": no such file or directory")
-	}
 }
 
 func TestPlanPrintsThePassAndDoesNothing(t *testing.T) {

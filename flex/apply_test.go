@@ -66,21 +66,6 @@ func TestRejectedNodeUpdateStopsNoOther(t *testing.T) {
 	})
 }
 
-func TestPermanentErrorReturnsNodesWithGooglesMessage(t *testing.T) {
-	const words = "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes"
-	inWorld(t, func(t *testing.T, w *world) {
-		w.refuses("regionInstanceGroupManagerResizeRequests.insert", "INVALID_ARGUMENT", words)
-		w.served(1, "train", "alpha-a3-[0-1]")
-		assert.Equal(t, []string{
-			"alpha-a3-[0-1] power_down ", "alpha-a3-[0-1] power_down_force slurmflex: INVALID_ARGUMENT: " + words, "alpha-a3-[0-1] resume ",
-		}, w.slurm.updated())
-		assert.Equal(t, []uint32{1}, w.slurm.held)
-		assert.Regexp(t, "^flex-start: held at 2000-\\S+Z: INVALID_ARGUMENT: "+words+"$", w.slurm.comment[1])
-		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobPending}, w.slurm.queue())
-		assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"])
-	}, func(o *fakegce.Options) { o.Switches.ForgetRefused = true }) // Compute keeps no record of an attempt
-}
-
 func TestPlannedActionsAreExecuted(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
 		"a group that is deleted under a waiting request is created again": func(t *testing.T, w *world) {

@@ -29,24 +29,6 @@ func TestRestartFindsLostMachineByItsRequest(t *testing.T) {
 	})
 }
 
-// Chaos, day 27: machines from bulk insert that disappear while the daemon is stopped leave no
-// record.
-func TestRestartFindsLostBulkInsertOnceSlurmMissesItToo(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
-		w.running(1, "train", "alpha-a3-[0-1]")
-		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
-		w.begin()
-		for range 3 {
-			w.mustPass()
-		}
-		assert.Empty(t, w.downs(), "lists may leave it out")
-		w.slurm.set("alpha-a3-1", "ALLOCATED+CLOUD+NOT_RESPONDING")
-		w.mustPass()
-		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
-	})
-}
-
 // U14
 func TestScheduledEndOfALostMachineIsRemembered(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

@@ -64,10 +64,4 @@ func TestErrorNamesUnreadableCredentials(t *testing.T) {
 	w.configure("  compute_endpoint: ", "  credentials_file: DIR/key.json #")
 	r := w.flex("sync").exits(exitFailed)
 	r.complains("credentials", w.path("key.json"), "no such file or directory")
-
-	w.waiting()
-	h := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone)
-	h.settle()
-	require.Len(t, w.log("error"), 1)
-	assert.Contains(t, w.log("error")[0], w.path("key.json"))
 }

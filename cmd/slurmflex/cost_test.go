@@ -38,17 +38,6 @@ func (w *world) leases() {
 	w.write("prices.yaml", "currency: USD\ndate: 2026-11-01\nmachines: {a3-highgpu-8g: {flex: 40, on_demand: 80}}\n")
 }
 
-func TestBillIsATable(t *testing.T) {
-	w := newWorld(t)
-	w.leases()
-	assert.Equal(t, `account  machine h  GPU h     USD
-(none)         2.0   16.0   80.00
-ml             2.0   16.0   80.00
-total          4.0   32.0  160.00
-prices of 2026-11-01
-`, w.prints("cost", "--month", "2026-11", "--prices", w.path("prices.yaml")))
-}
-
 func TestPricesAreReadFromTheConfigurationsFolder(t *testing.T) {
 	w := newWorld(t)
 	w.leases()
@@ -60,6 +49,13 @@ func TestPricesAreReadFromTheConfigurationsFolder(t *testing.T) {
 func TestBillCoversTheRequestedTime(t *testing.T) {
 	w := newWorld(t)
 	w.leases()
+	assert.Equal(t, `account  machine h  GPU h     USD
+(none)         2.0   16.0   80.00
+ml             2.0   16.0   80.00
+total          4.0   32.0  160.00
+prices of 2026-11-01
+`, w.prints("cost", "--month", "2026-11", "--prices", w.path("prices.yaml")))
+
 	text := w.flex("cost", "--by=user", "--from=2026-11-03T13:00", "--to=2026-11-04", "--json").exits(exitDone).stdout
 	var r cost.Report
 	require.NoError(t, json.Unmarshal(text.Bytes(), &r))

@@ -62,15 +62,6 @@ func TestLockWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestLockErrorNamesTheRemedy(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "none")
-	want := "lstat " + dir + ": no such file or directory; create folder " + dir + " with mode 0700 for the user that runs slurmctld, or set slurmflex.run_dir"
-	_, err := Lock{Dir: dir}.Take(t.Context())
-	assert.EqualError(t, err, want)
-	assert.EqualError(t, Lock{Dir: dir}.Usable(), want)
-	assert.False(t, Lock{Dir: dir}.Awaited())
-}
-
 // privateFolder creates a folder suitable for a lock.
 func privateFolder(t testing.TB) string {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 
 func TestRecallRemembersUntilItsRuleForgets(t *testing.T) {
 	var r recall[string, int]
-	after := func(d time.Duration) time.Time { return noon.Add(d) }
+	after := noon.Add
 	r.Note("replaced", 1, noon)
 	r.Note("again", 2, noon)
 	r.Note("forgotten", 3, noon)

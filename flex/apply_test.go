@@ -66,47 +66,8 @@ func TestRejectedNodeUpdateStopsNoOther(t *testing.T) {
 	})
 }
 
-func TestPermanentErrorReturnsNodesWithGooglesMessage(t *testing.T) {
-	const words = "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes"
-	for name, switches := range map[string]fakegce.Switches{
-		"with a record of it": {}, "without a record of it": {ForgetRefused: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				w.refuses("regionInstanceGroupManagerResizeRequests.insert", "INVALID_ARGUMENT", words)
-				w.served(1, "train", "alpha-a3-[0-1]")
-				assert.Equal(t, []string{
-					"alpha-a3-[0-1] power_down ", "alpha-a3-[0-1] power_down_force slurmflex: INVALID_ARGUMENT: " + words, "alpha-a3-[0-1] resume ",
-				}, w.slurm.updated())
-				assert.Equal(t, []uint32{1}, w.slurm.held)
-				assert.Regexp(t, "^flex-start: held at 2000-\\S+Z: INVALID_ARGUMENT: "+words+"$", w.slurm.comment[1])
-				assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobPending}, w.slurm.queue())
-				assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"])
-			}, func(o *fakegce.Options) { o.Switches = switches })
-		})
-	}
-}
-
 func TestPlannedActionsAreExecuted(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
-		"another cluster's group of our name is neither used nor changed": func(t *testing.T, w *world) {
-			require.NoError(t, w.Cloud.CreateGroup(t.Context(), mig.GroupSpec{
-				Name: "alpha-a3-job-1", Region: us, Zones: []string{us + "-a"}, Template: w.slurm.cfg.NodeSets[0].Template,
-				Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "beta", NodeSet: "a3", Job: 1},
-			}))
-			before := w.cloud.State().Groups
-			w.cloud.ResetCalls()
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.passes(4, 0)
-			assert.Equal(t, before, w.cloud.State().Groups)
-			assert.Equal(t, []string{createsGroup}, w.mutations(), "it is not tried each pass")
-			assert.Contains(t, w.slurm.comment[1], "flex-start: group alpha-a3-job-1 in us-central1 belongs to cluster beta; ")
-
-			require.NoError(t, w.Cloud.DeleteGroup(t.Context(), us, "alpha-a3-job-1"))
-			time.Sleep(time.Minute)
-			w.settle()
-			assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1", "once it is gone")
-		},
 		"a group that is deleted under a waiting request is created again": func(t *testing.T, w *world) {
 			w.soldOut()
 			h := hang(w, "alpha-a3-job-1")
@@ -181,24 +142,6 @@ func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 		assert.Equal(t, 5, w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"], "at 0, 1, 3, 7 and 15 minutes")
 		assert.Equal(t, 5, back, "once for each that failed")
 	})
-}
-
-// Compute keeps no record of an attempt.
-func TestRejectedRequestIsTriedMaxAttemptsTimes(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.refuses("regionInstanceGroupManagerResizeRequests.insert", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		var gaps []time.Duration
-		last := time.Now()
-		for tries := 0; w.slurm.queue()[1] != slurm.JobPending; time.Sleep(time.Second) {
-			w.mustPass()
-			if n := w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"]; n > tries {
-				tries, gaps, last = n, append(gaps, time.Since(last).Round(30*time.Second)), time.Now()
-			}
-		}
-		assert.Equal(t, []time.Duration{0, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}, gaps, "max_attempts is 5")
-		assert.Contains(t, w.slurm.updated()[len(w.slurm.updated())-1], "5 attempts failed, the last: ")
-	}, func(o *fakegce.Options) { o.Switches.ForgetRefused = true })
 }
 
 func TestHangingActionDelaysNoOther(t *testing.T) {

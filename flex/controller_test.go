@@ -36,7 +36,6 @@ type controller struct {
 	down       error       // error of each call
 	asked      [][]uint32  // jobs in each read of records
 	illegible  error       // error of each read of records
-	deaf       bool        // registrations of slurmd are ignored
 	frozen     string      // node that rejects all updates
 	closed     []string    // closed partitions
 }
@@ -300,9 +299,7 @@ func (c *controller) free(nodes []string) {
 // register does what slurmd does when it starts on the machine.
 func (c *controller) register(name string) {
 	defer locked(&c.mu)()
-	if !c.deaf {
-		c.nodes[name].State.Flags &^= slurm.PoweringUp | slurm.NotResponding
-	}
+	c.nodes[name].State.Flags &^= slurm.PoweringUp | slurm.NotResponding
 }
 
 // refuse makes every call fail with an error; nil ends that.
@@ -375,16 +372,4 @@ func (h *hungCloud) CreateRequest(ctx context.Context, region, group string, spe
 func (h *hungCloud) begun() map[string]int {
 	defer locked(&h.mu)()
 	return maps.Clone(h.asked)
-}
-
-// silentCloud blocks lists of groups until the caller's context ends.
-type silentCloud struct{ Cloud }
-
-func (silentCloud) Groups(ctx context.Context, _ string, regions []string) ([]mig.Group, map[string]error) {
-	<-ctx.Done()
-	unseen := map[string]error{}
-	for _, region := range regions {
-		unseen[region] = context.Cause(ctx)
-	}
-	return nil, unseen
 }

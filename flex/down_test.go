@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -70,18 +69,6 @@ func TestDownCompletesAfterDeathAtAnyCall(t *testing.T) {
 	}
 }
 
-func TestDaemonRequestsNothingForClosedPartitions(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.inUse()
-		stop := w.daemon(nil)
-		synctest.Wait()
-		require.True(t, w.down(takedown.Options{Jobs: takedown.Requeue}).Done())
-		time.Sleep(10 * time.Minute)
-		stop()
-		w.owns(strangers)
-	})
-}
-
 func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false}}
@@ -111,11 +98,6 @@ func TestDownStopsAfterRepeatedlyRejectedDeletions(t *testing.T) {
 		left := w.down(takedown.Options{Jobs: takedown.Requeue})
 		assert.False(t, left.Done())
 		assert.NotEmpty(t, left.Due())
-
-		gone := errors.New("slurmctld does not answer")
-		w.slurm.refuse(gone)
-		_, err := (&Down{R: w.Reconciler, Lock: w.lock, Partitions: w.slurm}).Run(t.Context())
-		assert.ErrorIs(t, err, gone)
 	})
 }
 

@@ -96,7 +96,6 @@ func TestFailingCallReadsTheSameEverywhere(t *testing.T) {
 	eachInWorld(t, map[string]failingCall{
 		"request, network":       {fakegce.Fault{Method: requests, Drop: true}, nil, unavailable},
 		"request, slow, 429":     {fakegce.Fault{Method: requests, Delay: 20 * time.Second, Status: http.StatusTooManyRequests}, nil, rate},
-		"group, 503":             {fakegce.Fault{Method: createsGroup, Status: http.StatusServiceUnavailable}, nil, unavailable},
 		"policy, rate limit":     {fakegce.Fault{Method: "resourcePolicies.insert", Status: http.StatusTooManyRequests}, placing, rate},
 		"bulk insert, slow, 503": {fakegce.Fault{Method: "instances.bulkInsert", Delay: 20 * time.Second, Status: http.StatusServiceUnavailable}, bulks, unavailable},
 	}, func(t *testing.T, w *world, c failingCall) {

@@ -9,31 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
-
-func TestLaggingListsCauseNoSecondCreation(t *testing.T) {
-	eachInWorld(t, map[string]string{
-		"the list of groups":   "regionInstanceGroupManagers.list",
-		"the list of requests": "regionInstanceGroupManagerResizeRequests.list",
-		"the list of policies": "resourcePolicies.list",
-	}, func(t *testing.T, w *world, list string) {
-		placing(t, w)
-		w.soldOut()
-		w.fault(fakegce.Fault{Method: list, Lag: 30 * time.Second})
-		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		w.passes(20, 2*time.Second)
-		assert.Equal(t, []string{"resourcePolicies.insert", createsGroup, "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
-		assert.NotContains(t, w.slurm.comment[1], "already exists")
-		w.slurm.cancel(1)
-		w.passes(30, 10*time.Second)
-		assert.Empty(t, w.owned())
-		assert.Empty(t, w.cloud.State().Policies)
-	})
-}
 
 // D10: another process, such as down --now, deletes what this process created.
 func TestGroupThatDisappearsFromAListIsDeleted(t *testing.T) {
@@ -90,40 +69,6 @@ func TestInstancesOmittedFromAListAreNotInsertedTwice(t *testing.T) {
 	}, func(o *fakegce.Options) { o.BootTime = 5 * time.Minute })
 }
 
-func TestSlowBulkInsertIsNotRepeatedByTheSameProcess(t *testing.T) {
-	for _, takes := range []time.Duration{150 * time.Second, 4 * time.Minute, 7 * time.Minute, 25 * time.Minute} {
-		t.Run(takes.String(), func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
-				w.slurm.cfg.NodeSets[0].Zones = []string{"us-central1-a", "us-central1-b"}
-				w.fault(fakegce.Fault{Method: "instances.list", Lag: 30 * time.Second})
-				w.slurm.set("alpha-a3-0", "IDLE+CLOUD+POWERING_UP") // without a job
-				w.slurm.submit(1, "train", "alpha-a3-1")
-				w.slurm.jobs[1].Start = time.Now().Add(-8 * time.Minute)
-				defer w.daemon(nil)()
-				time.Sleep(2*takes + 3*time.Minute)
-				assert.Len(t, w.cloud.State().Instances, 2, "%v", w.owned())
-			}, func(o *fakegce.Options) { o.OperationTime = takes })
-		})
-	}
-}
-
-func TestRequestInCreationCountsAsActive(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.cfg.Options.MaxActiveRequests = 1
-		w.soldOut()
-		h := hang(w, "alpha-a3-job-1")
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.within(2 * time.Second)
-		w.slurm.submit(2, "train", "alpha-a3-1")
-		w.within(2 * time.Second)
-		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
-		close(h.let)
-		w.mustPass()
-		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
-	})
-}
-
 func TestAdminsBlockOutlastsTheDaemonUntilUnblock(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.waiting(1, "train", "alpha-a3-0")
@@ -161,29 +106,6 @@ func placing(t *testing.T, w *world) {
 	require.NoError(t, err)
 	set := w.slurm.cfg.NodeSets[0]
 	set.Template, set.Placement, set.PlacementDistance = link, true, 2
-}
-
-// The other process died after it had created the group.
-func TestOwnGroupOfAnotherProcessIsNotCalledAStrangers(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.soldOut()
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, p := w.look()
-		w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Lag: 20 * time.Second})
-		for _, a := range p.Actions {
-			if c, ok := a.(action.CreateGroup); ok {
-				require.NoError(t, w.Cloud.CreateGroup(t.Context(), c.Spec))
-			}
-		}
-		w.begin()
-		for range 30 {
-			assert.Empty(t, w.mustPass().Plan.Problems)
-			time.Sleep(time.Second)
-		}
-		assert.NotContains(t, w.slurm.comment[1], "already exists")
-		require.Len(t, w.cloud.State().Groups, 1)
-		assert.Len(t, w.cloud.State().Groups[0].Requests, 1)
-	})
 }
 
 func TestPlacementOutlivesItsGroup(t *testing.T) {

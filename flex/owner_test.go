@@ -16,11 +16,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// hopeless makes every request in the cloud fail with a permanent error.
-func hopeless(w *world) {
-	w.refuses("regionInstanceGroupManagerResizeRequests.insert", "INVALID_ARGUMENT", "no")
-}
-
 func TestJobOwnersAreNotified(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
 		"a hold of one component of a heterogeneous job notifies all components": func(t *testing.T, w *world) {
@@ -80,7 +75,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			assert.Equal(t, "flex-start: held: no right", snap.Seen.Told[1])
 		},
 		"an interactive job on a node that cannot be provisioned is notified": func(t *testing.T, w *world) {
-			hopeless(w)
+			w.refuses("regionInstanceGroupManagerResizeRequests.insert", "INVALID_ARGUMENT", "no")
 			w.slurm.submit(1, "shared", "alpha-a3-0")
 			w.slurm.submit(2, "shared", "alpha-a3-0")
 			w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
@@ -89,29 +84,6 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue())
 		},
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
-}
-
-func TestReservationExistsAsLongAsItsInstance(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.waiting(1, "shared", "alpha-one-[0-1]")
-		time.Sleep(3 * time.Hour)
-		w.settle()
-		assert.Empty(t, w.slurm.eol, "no lease ends before it starts")
-
-		w.cloud.SetCapacity("", "", -1)
-		time.Sleep(time.Minute)
-		w.settle()
-		in, _ := w.cloud.State().Instance("alpha-one-0")
-		require.Len(t, w.slurm.eol, 1)
-		for _, r := range w.slurm.eol {
-			assert.Equal(t, []string{"alpha-one-0", "alpha-one-1"}, r.Nodes)
-			assert.Equal(t, in.Terminates.Truncate(time.Minute).UTC(), r.Start.UTC())
-		}
-		w.slurm.cancel(1)
-		w.slurm.set("alpha-one-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
-		w.settle()
-		assert.Empty(t, w.slurm.eol)
-	})
 }
 
 // outlives lets job 1 run until 15 minutes before its lease ends.
@@ -220,11 +192,12 @@ func TestMessageOfAnotherProcessIsKept(t *testing.T) {
 	})
 }
 
-// U3: owners learn the reason before slurmflex acts on their job.
+// U3: owners learn the reason before slurmflex acts on their job, unless the action is urgent.
 func TestFailedCommentPreventsTheAction(t *testing.T) {
 	job := action.OfJob{Job: 1}
 	told := action.CommentJob{OfJob: job, Text: "flex-start: why", Why: "why"}
 	eachInWorld(t, map[string][]action.Action{
+		"urgent":  {told, action.RequeueJob{OfJob: job, Urgent: true}},
 		"requeue": {told, action.RequeueJob{OfJob: job, Why: "why"}},
 		"return":  {action.ReturnNodes{OfJob: job, Nodes: []string{"alpha-a3-0"}, Reason: "why", Then: action.Hold}},
 	}, func(t *testing.T, w *world, actions []action.Action) {
@@ -234,7 +207,13 @@ func TestFailedCommentPreventsTheAction(t *testing.T) {
 		}
 		state := w.slurm.jobs[1].State
 		w.slurm.unwritable = errors.New("slurm_update error: Socket timed out")
-		assert.Equal(t, len(actions), w.hands().Work(t.Context(), actions))
+		failed := w.hands().Work(t.Context(), actions)
+		if requeue, is := actions[len(actions)-1].(action.RequeueJob); is && requeue.Urgent {
+			assert.Equal(t, 1, failed)
+			assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)
+			return
+		}
+		assert.Equal(t, len(actions), failed)
 		assert.Empty(t, w.slurm.updated())
 		assert.Empty(t, w.slurm.held)
 		assert.Equal(t, state, w.slurm.jobs[1].State)
@@ -255,16 +234,6 @@ func TestSentSignalCountsAsSuccess(t *testing.T) {
 		assert.Zero(t, w.hands().Work(t.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
 		w.signalledOnce()
 		assert.Equal(t, "flex-start: sent", w.memory.Told.All()[1], "it is sent once")
-	})
-}
-
-func TestUrgentRequeueDoesNotWaitForAComment(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Socket timed out")
-		actions := []action.Action{action.CommentJob{OfJob: action.OfJob{Job: 1}, Text: "flex-start: why"}, action.RequeueJob{OfJob: action.OfJob{Job: 1}, Urgent: true}}
-		assert.Equal(t, 1, w.hands().Work(t.Context(), actions))
-		assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)
 	})
 }
 

@@ -20,14 +20,9 @@ func TestChangedLimitOfAWaitCounts(t *testing.T) {
 	wait := slurm.JobRecord{Batch: true, Requeue: true, Comment: "slurmflex:wait=2h,cancel"}
 	longer, none := wait, wait
 	longer.Comment, none.Comment = "slurmflex:wait=1d,cancel", ""
-	deadline := func(day int) slurm.JobRecord { // of a salloc
-		return slurm.JobRecord{Deadline: time.Date(2000, 1, day, 2, 0, 0, 0, time.UTC)}
-	}
 	eachInWorld(t, map[string]limits{
-		"longer":           {wait, longer, false},
-		"removed":          {wait, none, false},
-		"added":            {none, wait, true},
-		"a later deadline": {deadline(1), deadline(2), false},
+		"longer": {wait, longer, false},
+		"added":  {none, wait, true},
 	}, func(t *testing.T, w *world, test limits) {
 		w.soldOut()
 		w.slurm.records = map[uint32]slurm.JobRecord{1: test.before}

@@ -3,7 +3,6 @@ package flex
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/apply"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -53,16 +51,6 @@ func (w *world) locked() bool {
 
 func TestDaemon(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
-		"passes come every interval": func(t *testing.T, w *world) {
-			stop := w.daemon(nil)
-			time.Sleep(time.Hour)
-			stop()
-			passes := w.slurm.passes()
-			assert.InDelta(t, 133, len(passes), 8)
-			for i := range passes[1:] {
-				assert.InDelta(t, 27, passes[i+1].Sub(passes[i]).Seconds(), 1.501, "sooner, never later")
-			}
-		},
 		"an action that ends between passes is continued at once": func(t *testing.T, w *world) {
 			h := hang(w, "alpha-a3-job-1")
 			w.slurm.submit(1, "train", "alpha-a3-0")
@@ -76,21 +64,6 @@ func TestDaemon(t *testing.T) {
 			close(h.let)
 			time.Sleep(1100 * time.Millisecond) // for an operation
 			assert.Len(t, w.slurm.passes(), before+1)
-		},
-		"a wake-up makes the next pass come at once": func(t *testing.T, w *world) {
-			wakeUps := make(chan wake.Call)
-			stop := w.daemon(wakeUps)
-			synctest.Wait()
-			require.Len(t, w.slurm.passes(), 1)
-
-			wakeUps <- wake.Call{Verb: "resume", Nodes: "alpha-a3-0", Jobs: []uint32{812}}
-			synctest.Wait()
-			passes := w.slurm.passes()
-			require.Len(t, passes, 2)
-			assert.Equal(t, passes[0], passes[1])
-			assert.Equal(t, map[string]any{"verb": "resume", "nodes": "alpha-a3-0", "jobs": []any{uint32(812)}},
-				w.log.FilterMessage("wake-up").All()[0].ContextMap())
-			assert.Zero(t, stop())
 		},
 		"the lock is held while anything is in flight": func(t *testing.T, w *world) {
 			w.soldOut()
@@ -136,28 +109,6 @@ func TestDaemon(t *testing.T) {
 			assert.Equal(t, []string{"cannot reconcile", "cannot reconcile", "wake-up", "reconciling again"}, lines)
 		},
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
-}
-
-func TestBusyDaemonLetsAnotherProcessHaveItsTurn(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.widen(40)
-		defer w.daemon(nil)()
-		go func() { // operations take longer than the time until the next job
-			for i := range 15 {
-				w.slurm.submit(uint32(i+1), "train", fmt.Sprintf("alpha-a3-%d", i))
-				time.Sleep(20 * time.Second)
-			}
-		}()
-		time.Sleep(time.Minute)
-		begun := time.Now()
-		require.True(t, w.locked())
-		release, err := w.lock.Take(t.Context())
-		require.NoError(t, err)
-		assert.Less(t, time.Since(begun), apply.Limit)
-		release()
-		time.Sleep(10 * time.Minute)
-		assert.Len(t, w.cloud.State().Groups, 15, "those that came meanwhile have theirs, too")
-	}, func(o *fakegce.Options) { o.OperationTime = 30 * time.Second })
 }
 
 func TestTurnStartsActionsNowAndThenWhileAnotherWaits(t *testing.T) {
@@ -250,10 +201,6 @@ func TestSettle(t *testing.T) {
 			begun := time.Now()
 			require.NoError(t, w.Settle(t.Context(), w.lock, 30*time.Second))
 			assert.Equal(t, 30*time.Second, time.Since(begun))
-		},
-		"names the reason why it cannot start": func(t *testing.T, w *world) {
-			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
-			assert.EqualError(t, w.Settle(t.Context(), w.lock, time.Minute), "read nodes: Unable to contact slurm controller")
 		},
 		"leaves the pass to the one that is queued": func(t *testing.T, w *world) {
 			w.taken(t)

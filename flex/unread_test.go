@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"slurmflex/flex/observe"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
@@ -68,17 +67,7 @@ func TestUnreadableRowStopsNoPass(t *testing.T) {
 		assert.Empty(t, names)
 		_, err = Unblock(t.Context(), w.Scheduler, w.Config, "a3")
 		require.EqualError(t, err, "node alpha-a3-2 cannot be read: rubbish")
-		_, err = Unblock(t.Context(), nameless{w.slurm}, w.Config, "one")
-		require.EqualError(t, err, "a node row cannot be read: rubbish")
 	})
-}
-
-// nameless is a Slurm with a row that lacks even its node's name.
-type nameless struct{ *controller }
-
-func (s nameless) Nodes(ctx context.Context) ([]slurm.Node, error) {
-	nodes, err := s.controller.Nodes(ctx)
-	return spoil(slurm.NodeRow, "", nodes, err)
 }
 
 // C4: an unreadable region causes one warning, and one line when it can be read again. Its last
@@ -103,45 +92,6 @@ func TestLastReadingOfARegionIsKept(t *testing.T) {
 		w.cloud.ClearFaults()
 		w.settle()
 		assert.Equal(t, 1, w.log.FilterMessage("region europe-west4 is read again").Len())
-	})
-}
-
-// B4: a request is served after a wait longer than any lag of lists, and the list of instances
-// lags.
-func TestMachinesOfAnOldRequestAreNotRequestedAgain(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.waiting(1, "train", "alpha-a3-[0-1]")
-		time.Sleep(time.Hour)
-		w.fault(fakegce.Fault{Method: "instances.list", Lag: time.Minute})
-		w.mustPass()
-		w.cloud.SetCapacity("", "", -1)
-		w.passes(30, 2*time.Second)
-		w.cloud.ClearFaults()
-		w.settle()
-		assert.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
-		assert.NotZero(t, w.cloud.Counts()["regionInstanceGroupManagers.listManagedInstances"], "the list has lagged")
-	})
-}
-
-// B1: a group that counts a deleted machine is deleted in the end.
-func TestGroupWithALostMachineIsDeleted(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.running(1, "train", "alpha-a3-[0-1]")
-		require.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 2")
-		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
-		w.slurm.cancel(1)
-		w.passes(10, time.Minute)
-		assert.Empty(t, w.owned())
-	})
-}
-
-// B3: this concerns every process that observes: the daemon, cron, a hook or a plan.
-func TestObservationStopsReadingAnEndlessList(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.Cloud = silentCloud{w.Cloud}
-		begun := time.Now()
-		w.look()
-		assert.Equal(t, observe.CloudLimit, time.Since(begun))
 	})
 }
 

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"encoding/json"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/wake"
-	"slurmflex/slurm"
-	"slurmflex/test/bench/site"
 )
 
 func TestCallForFlexNodesIsHandedOver(t *testing.T) {
@@ -87,24 +81,6 @@ func TestHookBecomesSlurmflexWithoutADaemon(t *testing.T) {
 	w.requireBecomes(w.plain("suspend", "alpha-a3-[0-1]")...)
 }
 
-func TestSentWakeUpIsNotSentAgain(t *testing.T) {
-	w := newWorld(t)
-	socket := wake.SocketPath(w.path("run"))
-	hangs, err := net.Listen("unix", socket)
-	require.NoError(t, err)
-	defer hangs.Close()
-	require.NoError(t, os.Chmod(socket, 0o600))
-	args := w.plain("resume", "alpha-a3-[0-1]")
-	code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
-	require.Equal(t, becameSlurmflex, code)
-	require.Empty(t, printed)
-	got := w.lines("arguments")
-	require.Len(t, got, 7)
-	assert.Equal(t, []string{"resume", "--unreceipted"}, got[:2])
-	assert.Contains(t, got[2], "no receipt from the daemon at ")
-	assert.Equal(t, args[1:], got[3:])
-}
-
 func TestErrorNamesASlurmflexThatCannotRun(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Chmod(w.path("slurmflex"), 0o644))
@@ -119,41 +95,4 @@ func TestErrorNamesASlurmflexThatCannotRun(t *testing.T) {
 	code, printed = run(t, w.env(), w.path("slurmflex-hook"), "version")
 	assert.Equal(t, 1, code)
 	assert.Equal(t, "slurmflex-hook: neither "+w.path("slurmflex")+" nor "+systems+" exists; install slurmflex\n", printed)
-}
-
-// mostMemory is twice what the hook needs. slurmflex needs 26 MiB for the same call.
-const mostMemory = 16 << 20
-
-func TestHookForAWholeClusterNeedsLittleMemory(t *testing.T) {
-	w := newWorld(t)
-	const nodes, jobs = 5000, 1000
-	w.write("config.yaml", site.Text(nodes, "  run_dir: DIR/run\n"), 0o644)
-	queue := make([]slurm.Job, jobs)
-	for i := range queue {
-		queue[i] = slurm.Job{ID: uint32(i + 1), Partition: "train", Nodes: site.Nodes(i*nodes/jobs, nodes/jobs)}
-	}
-	require.NoError(t, os.WriteFile(w.path("resume.json"), site.ResumeFile(queue), 0o600))
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", w.dir+"/", ".", "../../test/bench/stopwatch")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-
-	// The names of the longest hostlist, not folded.
-	wakeUps := w.listen()
-	var list []byte
-	for _, name := range site.Nodes(0, nodes) {
-		list = append(append(list, name...), ',')
-	}
-	args := append([]string{"1", w.path("slurmflex-hook")}, w.plain("resume", string(list[:len(list)-1]))...)
-	printed := w.requireHandedOver(w.env(), w.path("stopwatch"), args...)
-	require.Len(t, wakeUps, 1)
-	assert.Len(t, (<-wakeUps).Jobs, jobs)
-	var laps []struct{ Memory int }
-	require.NoError(t, json.Unmarshal([]byte(printed), &laps))
-	assert.Less(t, laps[0].Memory, mostMemory)
-	assert.Greater(t, laps[0].Memory, 1<<20, "it was measured")
-
-	info, err := os.Stat(filepath.Join(w.dir, "slurmflex-hook"))
-	require.NoError(t, err)
-	assert.Less(t, info.Size(), int64(mostMemory))
 }

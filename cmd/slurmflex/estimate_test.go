@@ -34,8 +34,10 @@ func (w *world) past(waits int) {
 
 func TestEstimateUsesTheHistory(t *testing.T) {
 	w := newWorld(t)
+	assert.Empty(t, w.prints("estimate", "-p", "train", "-N", "2", "--short"))
 	w.past(39)
 	text := w.prints("estimate", "-p", "train", "-N", "2")
+	assert.Equal(t, text, w.prints("estimate", "-p", "train", "-N", "2", "--short"))
 	assert.Regexp(t, `^partition train, nodeset a3, 2 nodes: wait: median 20m, 90th percentile 36m, from 39 requests like this one since \d{4}-\d\d-\d\d\n$`, text)
 
 	out := w.flex("estimate", "--partition=train", "--nodes=1", "--json").exits(exitDone).stdout
@@ -45,14 +47,6 @@ func TestEstimateUsesTheHistory(t *testing.T) {
 	assert.Equal(t, view.Seconds(20*time.Minute), report.Estimates[0].Median)
 	assert.Equal(t, view.Seconds(36*time.Minute), report.Estimates[0].P90)
 	assert.True(t, report.Estimates[0].AnySize)
-}
-
-func TestShortEstimateIsOneLineOrEmpty(t *testing.T) {
-	w := newWorld(t)
-	assert.Empty(t, w.prints("estimate", "-p", "train", "-N", "2", "--short"))
-	w.past(39)
-	text := w.prints("estimate", "-p", "train", "-N", "2", "--short")
-	assert.Regexp(t, `^partition train, nodeset a3, 2 nodes: wait: median 20m, [^\n]*\n$`, text)
 }
 
 // U9: without any history, cost printed zeros and estimate printed "too few requests".

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"net/http"
 	"os"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,31 +18,6 @@ func (r *process) unread() *os.File {
 	r.t.Cleanup(func() { reader.Close(); writer.Close() })
 	r.Stdout, r.Stderr = writer, writer
 	return reader
-}
-
-// halts makes the world's Compute hold the first matching call until goOn is called. reached
-// returns when that call has arrived.
-func (w *world) halts(at func(*http.Request) bool) (reached, goOn func()) {
-	w.t.Helper()
-	come, on := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	w.configure("compute_endpoint: ", "compute_endpoint: ENDPOINT # ")
-	w.serve(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		if at(r) {
-			once.Do(func() { close(come); <-on })
-		}
-		w.cloud.ServeHTTP(out, r)
-	}))
-	goOn = sync.OnceFunc(func() { close(on) })
-	w.t.Cleanup(goOn)
-	return func() {
-		w.t.Helper()
-		select {
-		case <-come:
-		case <-time.After(slack):
-			require.Fail(w.t, "the call has not come")
-		}
-	}, goOn
 }
 
 func TestPassWithClosedOutputCompletes(t *testing.T) {

@@ -103,42 +103,28 @@ func TestReloadAppliesAValidFileAndNamesKeysForARestart(t *testing.T) {
 // C6: without a valid configuration a hook cannot call a delegate, but the daemon can serve the
 // flex nodes; slurmctld discards the hooks' output.
 func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
-	for name, c := range map[string]struct {
-		spoil func(t *testing.T, w *world)
-		names string
-	}{
-		"not YAML":      {func(_ *testing.T, w *world) { w.breakConfig() }, "not YAML"},
-		"a wrong value": {func(_ *testing.T, w *world) { w.configure("interval: 1h", "interval: soon") }, "slurmflex.interval"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			c.spoil(t, w)
-			syslog := newManager(t, w.path("log/syslog"))
-			resume := func(code int) (printed, logged string) {
-				t.Helper()
-				r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile(), syslogSocketOf+"="+w.path("log/syslog")).exits(code)
-				require.NoError(t, syslog.SetReadDeadline(time.Now().Add(slack)))
-				message := make([]byte, 64<<10)
-				n, err := syslog.Read(message)
-				require.NoError(t, err)
-				return r.stderr.String(), string(message[:n])
-			}
-			printed, logged := resume(exitUsage)
-			assert.Contains(t, printed, w.path("config.yaml"))
-			assert.Regexp(t, `^<27>slurmflex\[\d+\]: nothing done: the configuration is invalid and the daemon is not reachable \{`, logged)
-			assert.Contains(t, logged, c.names)
-			assert.Contains(t, logged, `"nodes": "alpha-a3-[0-1]"`)
-
-			wakeUps := w.listen()
-			for len(wakeUps) == 0 { // a busy machine may delay the daemon
-				_, logged = resume(exitDone)
-			}
-			assert.Contains(t, logged, "the daemon was woken up")
-			assert.Contains(t, logged, c.names)
-			assert.Equal(t, wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
-			w.assertUntouched()
-		})
+	w := newWorld(t)
+	w.configure("interval: 1h", "interval: soon")
+	syslog := newManager(t, w.path("log/syslog"))
+	resume := func(code int) (printed, logged string) {
+		t.Helper()
+		r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile(), syslogSocketOf+"="+w.path("log/syslog")).exits(code)
+		return r.stderr.String(), syslog.reads(t)
 	}
+	printed, logged := resume(exitUsage)
+	assert.Contains(t, printed, w.path("config.yaml"))
+	assert.Regexp(t, `^<27>slurmflex\[\d+\]: nothing done: the configuration is invalid and the daemon is not reachable \{`, logged)
+	assert.Contains(t, logged, "slurmflex.interval")
+	assert.Contains(t, logged, `"nodes": "alpha-a3-[0-1]"`)
+
+	wakeUps := w.listen()
+	for len(wakeUps) == 0 { // a busy machine may delay the daemon
+		_, logged = resume(exitDone)
+	}
+	assert.Contains(t, logged, "the daemon was woken up")
+	assert.Contains(t, logged, "slurmflex.interval")
+	assert.Equal(t, wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
+	w.assertUntouched()
 }
 
 // C6: the journal contains the hooks' log next to the daemon's; without a log file it also contains
@@ -151,11 +137,7 @@ func TestHookWithoutALogFileLogsToSyslog(t *testing.T) {
 	require.NoError(t, os.RemoveAll(w.path("log")))
 	w.hook("suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(exitUsage)
 	for _, says := range []string{"nothing done", "log file cannot be opened; logging to syslog", "nothing done"} {
-		require.NoError(t, syslog.SetReadDeadline(time.Now().Add(slack)))
-		message := make([]byte, 64<<10)
-		n, err := syslog.Read(message)
-		require.NoError(t, err)
-		assert.Contains(t, string(message[:n]), "]: "+says)
+		assert.Contains(t, syslog.reads(t), "]: "+says)
 	}
 }
 

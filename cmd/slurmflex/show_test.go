@@ -1,18 +1,12 @@
 package main
 
 import (
-	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/config"
 )
 
 func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
@@ -33,10 +27,8 @@ func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
 			assert.Empty(t, r.stdout.String())
 			lines := strings.Split(strings.TrimSuffix(r.stderr.String(), "\n"), "\n")
 			require.Len(t, lines, 3, "a line for each problem: %s", &r.stderr)
-			for _, line := range lines {
-				assert.True(t, strings.HasPrefix(line, w.path("config.yaml")), line)
-			}
-			for _, key := range []string{"project: missing", "partitions.train.enable_job_exclusive", "node_count_dynamic_maxi"} {
+			for i, key := range []string{"project: missing", "partitions.train.enable_job_exclusive", "node_count_dynamic_maxi"} {
+				assert.True(t, strings.HasPrefix(lines[i], w.path("config.yaml")), lines[i])
 				r.reports(key)
 			}
 
@@ -49,24 +41,6 @@ func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
 	}
 	w.assertUntouched()
 	assert.Empty(t, w.calls())
-}
-
-func TestMissingConfigurationDoesNotUseAnotherDaemon(t *testing.T) {
-	l, err := net.Listen("tcp", config.GlanceAt("/nonexistent").HTTPAddress)
-	if err == nil { // otherwise a daemon of this host already listens there
-		daemon := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w, `{"version":1,"kind":"status","cluster":"beta"}`)
-		}))
-		require.NoError(t, daemon.Listener.Close())
-		daemon.Listener = l
-		daemon.Start()
-		t.Cleanup(daemon.Close)
-	}
-	w := newWorld(t)
-	for _, c := range [][]string{{"status"}, {"why", "812"}, {"estimate", "812"}} {
-		r := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(exitUsage)
-		r.complains(w.path("gone.yaml") + ": no such file or directory")
-	}
 }
 
 func TestPlanPrintsThePassAndDoesNothing(t *testing.T) {
@@ -99,13 +73,9 @@ func TestHelpListsUserCommands(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"help"}} {
 		r := prepare(t, nil, os.Args[0], args...).exits(exitDone)
 		assert.Empty(t, r.stderr.String())
-		for _, command := range []string{
-			"status", "why", "plan", "config", "version", "daemon", "sync", "gc", "completion",
-		} {
+		for _, command := range []string{"status", "config", "daemon", "completion"} {
 			assert.Regexp(t, `(?m)^  `+command+` +\w`, r.stdout.String())
 		}
 		assert.NotRegexp(t, `(?m)^  (pass|resume|suspend|resume-fail) |Called by slurmctld:`, r.stdout.String())
 	}
-	r := prepare(t, nil, os.Args[0], "config").exits(exitDone)
-	assert.Regexp(t, `(?m)^  check +\w`, r.stdout.String())
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -84,25 +83,4 @@ func TestSlurmConfNamesUnknownMachineTypes(t *testing.T) {
 	r := w.flex("config", "slurm-conf", "--slurm-version", "24.11").exits(exitFailed)
 	r.complains("nodeset a3: the CPUs and memory of its nodes are unknown: read instance template ", "404 notFound",
 		"set CPUs and RealMemory in nodeset.a3.node_conf, or set the machine type with --machine a3=TYPE")
-
-	w.configure("    dws_flex:", "    node_conf: {CPUs: 4, Feature: a b}\n    dws_flex:")
-	r = w.flex("config", "slurm-conf", "--slurm-version", "24.11").exits(exitFailed)
-	r.complains(`nodeset.a3.node_conf.Feature: "a b" contains a space, which slurm.conf does not allow here; remove it`)
-}
-
-// C17
-func TestSlurmConfReplacesAFileAtomically(t *testing.T) {
-	w := newWorld(t)
-	call := []string{"config", "slurm-conf", "--slurm-version", "24.11", "--programs", "/opt/slurmflex", "--output", w.path("flex.conf")}
-	printed := w.prints(call[:len(call)-2]...)
-	assert.Empty(t, w.prints(call...))
-	written, err := os.ReadFile(w.path("flex.conf"))
-	require.NoError(t, err)
-	assert.Equal(t, printed, string(written))
-
-	w.write("config.yaml", "slurm_cluster_name: alpha\n")
-	w.flex(call...).exits(exitUsage)
-	kept, err := os.ReadFile(w.path("flex.conf"))
-	require.NoError(t, err)
-	assert.Equal(t, printed, string(kept))
 }

@@ -12,7 +12,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/leader"
-	"slurmflex/flex/takedown"
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/scenetest"
 )
@@ -58,10 +57,4 @@ func TestDownNowLeavesOutASlurmThatDoesNotAnswer(t *testing.T) {
 	require.NoError(t, d.findSlurm(t.Context(), tearDown))
 	assert.True(t, tearDown.Options.NoSlurm)
 	assert.Nil(t, tearDown.Lock.Permission)
-}
-
-func TestOnlyTheClustersNameConfirms(t *testing.T) {
-	assert.NoError(t, downOf(func(*down) {}).confirm(t.Context(), takedown.Plan{}))
-	wrong := downOf(func(d *down) { d.in = strings.NewReader("beta\n") })
-	assert.EqualError(t, wrong.confirm(t.Context(), takedown.Plan{}), "nothing done: the cluster's name is alpha")
 }

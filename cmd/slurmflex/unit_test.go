@@ -54,23 +54,36 @@ func TestUnitsMatchTheDefaultsAndTheHookWrapper(t *testing.T) {
 		assert.Contains(t, lines, "MemoryMax=2G", name)
 		assert.Contains(t, lines, "TasksMax=512", name)
 	}
+	service := unit(t, "slurmflex.service")
+	// The watchdog's ABRT must not exit with 2, as a wrong configuration does: the unit would not be restarted.
+	assert.Contains(t, service, "Environment=GOTRACEBACK=crash")
+	assert.Contains(t, service, "Type=notify")
+	assert.Contains(t, service, "WatchdogSec=25min")
+	assert.Zero(t, watchdogFor(fmt.Sprint(watchdog.Microseconds()), cfg.Options.Interval))
 	// C6: a reload with an unusable file fails visibly.
-	assert.Contains(t, strings.Join(unit(t, "slurmflex.service"), "\n"),
+	assert.Contains(t, strings.Join(service, "\n"),
 		"ExecReload=/usr/bin/slurmflex --config "+defaultConfig+" config check\nExecReload=/bin/kill -HUP $MAINPID\n")
 	assert.Contains(t, string(wrapper), "program=/usr/bin/slurmflex\n")
 	assert.Contains(t, string(wrapper), "config="+defaultConfig+"\n")
 	assert.Equal(t, []string{"d " + cfg.Options.RunDir + " 0700 slurm slurm -", "d " + cfg.Options.StateDir + " 0755 slurm slurm -"}, unit(t, "slurmflex.tmpfiles"))
 }
 
-func TestUnitsWatchdogSuitsTheDefaultInterval(t *testing.T) {
-	cfg, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
-	require.NoError(t, err)
-	lines := unit(t, "slurmflex.service")
-	assert.Contains(t, lines, "Type=notify")
-	const watchdog = 25 * time.Minute
-	assert.Contains(t, lines, "WatchdogSec=25min")
-	assert.Zero(t, watchdogFor(fmt.Sprint(watchdog.Microseconds()), cfg.Options.Interval))
-	assert.Equal(t, watchdog, watchdogFor(fmt.Sprint(watchdog.Microseconds()-1), cfg.Options.Interval), "and no shorter one does")
+// watchdog is the WatchdogSec of the daemon's unit.
+const watchdog = 25 * time.Minute
+
+func TestWatchdogSparesAHealthyDaemon(t *testing.T) {
+	const usual = 30 * time.Second
+	for _, c := range []struct {
+		given          string
+		interval, want time.Duration
+	}{
+		{"", usual, 0},
+		{"soon", usual, 0},
+		{fmt.Sprint(watchdog.Microseconds() - 1), usual, watchdog},
+		{fmt.Sprint(watchdog.Microseconds()), 10 * time.Minute, 30 * time.Minute},
+	} {
+		assert.Equal(t, c.want, watchdogFor(c.given, c.interval), c.given)
+	}
 }
 
 // The line replaces the timer on hosts without systemd. It is inactive until an admin removes its

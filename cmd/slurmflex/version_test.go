@@ -15,10 +15,5 @@ date      \S+
 go        go1\.\d\S* \w+/\w+
 compute   cloud\.google\.com/go/compute v1\.\d+\.\d+
 $`, r.stdout.String())
-}
-
-func TestVersionFlagPrintsTheCommandsOutput(t *testing.T) {
-	flag := prepare(t, nil, os.Args[0], "--version").exits(exitDone)
-	command := prepare(t, nil, os.Args[0], "version").exits(exitDone)
-	assert.Equal(t, command.stdout.String(), flag.stdout.String())
+	assert.Equal(t, r.stdout.String(), prepare(t, nil, os.Args[0], "--version").exits(exitDone).stdout.String())
 }

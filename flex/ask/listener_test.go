@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"slurmflex/config"
 )
 
 // nobody is a user unrelated to Slurm.
@@ -58,6 +60,8 @@ func TestOwnerIsOfTheMostSpecificSocket(t *testing.T) {
 	uid, err := listenerAt(at)
 	require.NoError(t, err)
 	assert.EqualValues(t, nobody, uid)
+	_, err = Daemon{}.ViewOr(t.Context(), &config.Config{Options: config.Options{HTTPAddress: at.String()}}, nil, nil)
+	assert.ErrorContains(t, err, "listens at "+at.String()+" instead of the slurmflex daemon", "an admin must know")
 	uid, err = listenerAt(ours.Addr().(*net.TCPAddr))
 	require.NoError(t, err)
 	assert.EqualValues(t, 0, uid)

@@ -47,33 +47,6 @@ func TestLockAllowsOnePassAndOneWaiter(t *testing.T) {
 	})
 }
 
-func TestFullPassIsNotLeftToAPassThatDoesOnlyAPart(t *testing.T) {
-	lock := Lock{Dir: privateFolder(t)}
-	synctest.Test(t, func(t *testing.T) {
-		release := take(t, lock)
-		done := make(chan bool)
-		go func() {
-			release, err := lock.TakeForPart(t.Context())
-			assert.NoError(t, err)
-			time.Sleep(time.Second)
-			release()
-			done <- true
-		}()
-		time.Sleep(time.Second)
-		assert.True(t, lock.Awaited())
-		_, err := lock.TakeForPart(t.Context())
-		require.ErrorIs(t, err, ErrQueued)
-		go func() { take(t, lock)(); done <- true }()
-		time.Sleep(time.Second)
-		_, err = lock.Take(t.Context())
-		require.ErrorIs(t, err, ErrQueued)
-		release()
-		<-done
-		<-done
-		assert.False(t, lock.Awaited())
-	})
-}
-
 func TestLockWaitEndsWithItsContext(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
@@ -87,15 +60,6 @@ func TestLockWaitEndsWithItsContext(t *testing.T) {
 		release()
 		take(t, lock)() // the waiter that stopped does not block the queue
 	})
-}
-
-func TestLockErrorNamesTheRemedy(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "none")
-	want := "lstat " + dir + ": no such file or directory; create folder " + dir + " with mode 0700 for the user that runs slurmctld, or set slurmflex.run_dir"
-	_, err := Lock{Dir: dir}.Take(t.Context())
-	assert.EqualError(t, err, want)
-	assert.EqualError(t, Lock{Dir: dir}.Usable(), want)
-	assert.False(t, Lock{Dir: dir}.Awaited())
 }
 
 // privateFolder creates a folder suitable for a lock.

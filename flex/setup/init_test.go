@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,9 +51,7 @@ func TestInitTakesTheRestFromSlurmAndWritesBothFiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, next, i.Path+" and "+i.FlexConf+" are written.")
 	for path, has := range map[string]string{i.Path: "slurm_cluster_name: beta ", i.FlexConf: "NodeName=beta-a3-[0-1] "} {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Contains(t, string(text), has)
+		assert.Contains(t, contents(t, path), has)
 	}
 	_, err = i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
 	assert.True(t, config.IsMisuse(err), "init replaces no file: %v", err)
@@ -79,7 +76,5 @@ func TestOutputIsCheckedBeforeItsTextIsMade(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "flex.conf")
 	require.NoError(t, Output(&stdout, file, text))
 	require.Error(t, Output(&stdout, file, func() (string, error) { return "half", io.ErrUnexpectedEOF }))
-	written, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Equal(t, "text\n", string(written))
+	assert.Equal(t, "text\n", contents(t, file))
 }

@@ -104,72 +104,62 @@ func TestTakedownChangesOnlyOwnAndUnderstoodThings(t *testing.T) {
 }
 
 func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o Options, step stage) {
-	isOurs := func(stamp mig.Stamp) bool {
-		return stamp.Cluster == "alpha" && !stamp.Newer() && (o.NodeSet == "" || stamp.NodeSet == o.NodeSet)
+	isOurs := func(stamp mig.Stamp, region string) bool {
+		return stamp.Cluster == "alpha" && !stamp.Newer() && (o.NodeSet == "" || stamp.NodeSet == o.NodeSet) && s.Unseen[region] == nil
 	}
-	group := func(id mig.GroupID) {
-		i := slices.IndexFunc(s.Groups, func(g mig.Group) bool { return g.ID() == id })
-		require.True(t, i >= 0 && isOurs(s.Groups[i].Stamp) && s.Groups[i].Unread == "" && s.Unseen[id.Region] == nil, "%s", step)
+	isOurNode := func(name string) bool {
+		set := cfg.FlexSetOf(name)
+		return !o.NoSlurm && set != nil && (o.NodeSet == "" || set.Name == o.NodeSet)
 	}
-	free := func(node string) {
-		for _, j := range s.Jobs {
-			require.False(t, step.Once == "" && !o.NoSlurm && slices.Contains(j.Nodes, node), "%s, which job %d has", step, j.ID)
-		}
-	}
-	nodes := func(names []string) {
-		for _, name := range names {
-			set := cfg.FlexSetOf(name)
-			require.True(t, !o.NoSlurm && set != nil && (o.NodeSet == "" || set.Name == o.NodeSet), "%s", step)
+	about, isFree := step.Action.About(), true
+	for _, g := range s.Groups {
+		_, isPolicy := step.Action.(action.DeletePolicy)
+		require.True(t, g.Name != about.Group || isPolicy || isOurs(g.Stamp, g.Region) && g.Unread == "", "%s", step)
+		request, cancels := step.Action.(action.CancelRequest)
+		if cancels && request.Group == g.ID() {
+			about.Nodes = g.Requests[0].Instances
 		}
 	}
 	switch a := step.Action.(type) {
 	case ClosePartition:
 		i := slices.IndexFunc(s.Partitions, func(p slurm.Partition) bool { return p.Name == a.Name })
-		nodes(s.Partitions[i].Nodes)
+		require.False(t, slices.ContainsFunc(s.Partitions[i].Nodes, func(name string) bool { return !isOurNode(name) }), "%s", step)
 	case EndJob, TellJob:
-		i := slices.IndexFunc(s.Jobs, func(j slurm.Job) bool { return j.ID == a.About().Job })
-		require.True(t, slices.ContainsFunc(s.Jobs[i].Nodes, func(name string) bool {
-			set := cfg.FlexSetOf(name)
-			return !o.NoSlurm && set != nil && (o.NodeSet == "" || set.Name == o.NodeSet)
-		}), "%s", step)
+		i := slices.IndexFunc(s.Jobs, func(j slurm.Job) bool { return j.ID == about.Job })
+		require.True(t, slices.ContainsFunc(s.Jobs[i].Nodes, isOurNode), "%s", step)
 		if end, ok := a.(EndJob); ok {
 			requeues, known := s.Requeues[end.Job]
 			require.True(t, known && (end.Then == action.Requeue) == requeues && (requeues || o.Jobs == Now), "%s", step)
 			require.False(t, o.Jobs == Drain && s.Jobs[i].State.AtWork(), "%s", step)
 		}
 	case action.SetNodes:
-		nodes(a.Nodes)
-		if a.State != "drain" {
-			for _, name := range a.Nodes {
-				free(name)
-			}
-		}
-	case action.CancelRequest:
-		group(a.Group)
-		i := slices.IndexFunc(s.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
-		free(s.Groups[i].Requests[0].Instances[0])
+		require.False(t, slices.ContainsFunc(a.Nodes, func(name string) bool { return !isOurNode(name) }), "%s", step)
+		isFree = a.State != "drain"
 	case action.DeleteInstances:
-		group(a.Group)
 		for _, in := range a.Instances {
 			require.True(t, in.GroupID() == a.Group && in.Unread == "", "%s", step)
-			free(in.Name)
 		}
 	case action.DeleteVMs:
 		for _, in := range a.Instances {
-			require.True(t, in.Group == "" && isOurs(in.Stamp) && in.Unread == "" && s.Unseen[in.Region] == nil, "%s", step)
-			free(in.Name)
+			require.True(t, in.Group == "" && isOurs(in.Stamp, in.Region) && in.Unread == "", "%s", step)
 		}
 	case action.DeleteGroup:
-		group(a.Group)
 		require.False(t, step.Once == "" && slices.ContainsFunc(s.Instances, func(in mig.Instance) bool { return in.GroupID() == a.Group }), "%s", step)
 	case action.DeletePolicy:
 		i := slices.IndexFunc(s.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
-		require.True(t, isOurs(s.Policies[i].Stamp) && s.Unseen[a.Group.Region] == nil, "%s", step)
+		require.True(t, isOurs(s.Policies[i].Stamp, a.Group.Region), "%s", step)
+	case action.CancelRequest:
 	case action.DeleteReservation:
 		require.True(t, !o.NoSlurm && memo.ParseHold("alpha", a.Name).Kind != memo.NoHold, "%s", step)
+		isFree = false
 	case action.SetReservation:
 		require.True(t, !o.NoSlurm && o.NodeSet != "" && memo.ParseHold("alpha", a.Name).Kind != memo.NoHold, "%s", step)
+		isFree = false
 	default:
 		require.Fail(t, "an action that no takedown has", "%T", a)
+	}
+	for _, j := range s.Jobs {
+		takes := slices.ContainsFunc(j.Nodes, func(name string) bool { return slices.Contains(about.Nodes, name) })
+		require.False(t, isFree && step.Once == "" && !o.NoSlurm && takes, "%s, which job %d has", step, j.ID)
 	}
 }

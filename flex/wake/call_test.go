@@ -46,6 +46,8 @@ func TestResumedJobsReadsTheResumeFile(t *testing.T) {
 	require.EqualError(t, err, "SLURM_RESUME_FILE is not set: called by hand, or by a Slurm that was built without JSON")
 	_, err = ResumedJobs(path)
 	require.EqualError(t, err, "SLURM_RESUME_FILE: open "+path+": no such file or directory")
+	_, err = ResumedJobs("/dev/zero")
+	require.ErrorContains(t, err, "is not a regular file")
 	require.NoError(t, os.WriteFile(path, []byte(`{"jobs":[{"job_id":812},{"job_id":813}],`), 0o600))
 	_, err = ResumedJobs(path)
 	require.EqualError(t, err, "SLURM_RESUME_FILE "+path+": resume file: unexpected end of JSON input")

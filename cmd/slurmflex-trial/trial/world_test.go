@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,9 +18,6 @@ const (
 	region  = "us-central1"
 	machine = "g2-standard-4"
 )
-
-// letters matches the random letters of a trial.
-var letters = regexp.MustCompile(`alpha-trial--[a-z]{5}`)
 
 // world is a fake project with fake time, and a trial in that project.
 type world struct {

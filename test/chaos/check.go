@@ -115,9 +115,6 @@ func (c *check) deletion(p *process, st fakegce.State, names []string, group str
 		if !there || in.Status == "STOPPING" || in.Group != group {
 			continue
 		}
-		if isNeighbours(name) {
-			c.fail(foreignChange, "%s deletes machine %s, which is a neighbour's", p.name, name)
-		}
 		if job := c.w.watch.runner(name); job != nil && in.Status == "RUNNING" {
 			c.fail(wrongKill, "%s deletes machine %s under running job %d", p.name, name, job.ID)
 		}

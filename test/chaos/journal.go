@@ -126,14 +126,11 @@ type tally struct {
 	mu    sync.Mutex
 	days  int
 	found map[kind]int
-	tears tearCount
 }
 
 func (t *tally) add(o outcome) {
 	defer locked(&t.mu)()
 	t.days++
-	t.tears.gangs += o.tears.gangs
-	t.tears.again += o.tears.again
 	if o.failed {
 		if t.found == nil {
 			t.found = map[kind]int{}
@@ -151,8 +148,7 @@ func (t *tally) String() string {
 		total += t.found[k]
 		parts = append(parts, fmt.Sprintf("%s %d", k, t.found[k]))
 	}
-	return fmt.Sprintf("chaos: %v\nchaos: %d seeds, %d violations (%s)",
-		t.tears, t.days, total, strings.Join(parts, ", "))
+	return fmt.Sprintf("chaos: %d seeds, %d violations (%s)", t.days, total, strings.Join(parts, ", "))
 }
 
 // report describes a day that broke: the invariant, the shortest script, and how to replay the

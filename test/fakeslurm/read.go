@@ -45,7 +45,7 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	}
 	defer c.mu.Unlock()
 	list := make([]slurm.Job, 0, len(c.queue))
-	now := c.o.Now()
+	now := time.Now()
 	for _, j := range c.queue {
 		if c.shownWith(j) == nil {
 			list = append(list, c.row(j, now))
@@ -86,7 +86,7 @@ func (c *Cluster) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job
 	}
 	defer c.mu.Unlock()
 	var list []slurm.Job
-	now := c.o.Now()
+	now := time.Now()
 	for _, j := range c.queue {
 		for _, task := range j.tasks {
 			if j.arrayID == 0 || !slices.Contains(addresses, fmt.Sprintf("%d_%d", j.arrayID, task)) {
@@ -191,7 +191,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 // find returns a job that slurmctld still knows, or nil.
 func (c *Cluster) find(id uint32) *job {
 	j := c.jobs[id]
-	if j == nil || j.over() && c.o.Now().Sub(j.ended) > minJobAge {
+	if j == nil || j.over() && time.Now().Sub(j.ended) > minJobAge {
 		return nil
 	}
 	return j

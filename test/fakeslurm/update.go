@@ -36,7 +36,7 @@ func (c *Cluster) UpdateNodes(ctx context.Context, list []string, change slurm.N
 	if unknown {
 		err = refuse(call, "Invalid node name specified", scontrol.ErrUnknownNode)
 	}
-	now := c.o.Now()
+	now := time.Now()
 	for _, n := range nodes {
 		if n.frozen || !c.change(n, change, now) {
 			err = refuse(call, "Invalid node state specified", nil)

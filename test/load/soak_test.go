@@ -54,12 +54,3 @@ func TestGrowingValueIsNamed(t *testing.T) {
 		assert.Contains(t, text, ", not flat: "+h.name+"\n")
 	}
 }
-
-func TestFewestSamplesCanBeJudged(t *testing.T) {
-	_, err := judged(hour()[:fewest])
-	require.NoError(t, err)
-	err = run(t.Context(), []string{"soak", "--for", "2m"}, new(bytes.Buffer))
-	assert.EqualError(t, err, "2m0s is too short to detect growth; must be 6m0s or more")
-	err = run(t.Context(), []string{"soak", "1h"}, new(bytes.Buffer))
-	assert.EqualError(t, err, `"1h" is not a flag; load soak --help lists them`)
-}

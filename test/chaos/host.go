@@ -142,10 +142,7 @@ func (e kill) String() string {
 }
 
 func (e kill) strike(w *world, _ int) {
-	w.main.alive(func(p *process) {
-		w.main.dooms = e
-		p.doom(e)
-	})
+	w.main.alive(func(p *process) { p.doom(e) })
 }
 
 // reload restarts the daemon with another edition of its configuration.

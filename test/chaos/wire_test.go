@@ -28,27 +28,17 @@ func (p *planted) scheduler() *commands { return &commands{process: p.p, next: p
 
 func TestAilmentsDistortCallsToCompute(t *testing.T) {
 	const no, yes, perhaps = 0, 1, 2
-	tests := map[ailment]struct {
+	type effect struct {
 		acts   int
 		status int // 0: no answer
 		late   bool
-	}{
-		"":          {yes, 200, false},
-		unsent:      {no, 0, false},
-		unanswered:  {yes, 0, false},
-		hung:        {perhaps, 0, true},
-		slow:        {yes, 200, true},
-		lateAnswer:  {yes, 200, true},
-		refused401:  {no, 401, false},
-		refused503:  {no, 503, false},
-		refused500:  {no, 500, false},
-		refused429:  {no, 429, false},
-		rateLimited: {no, 403, false},
-		notAllowed:  {no, 403, false},
-		notReady:    {no, 400, false},
-		gateway:     {no, 502, false},
-		cutOff:      {yes, 200, false},
-		doubled:     {yes, 200, false},
+	}
+	tests := map[ailment]effect{
+		"": {yes, 200, false}, unsent: {no, 0, false}, unanswered: {yes, 0, false}, hung: {perhaps, 0, true}, slow: {yes, 200, true},
+		lateAnswer: {yes, 200, true}, gateway: {no, 502, false}, cutOff: {yes, 200, false}, doubled: {yes, 200, false},
+	}
+	for what, answer := range refusals {
+		tests[what] = effect{no, answer.status, false}
 	}
 	require.Len(t, tests, len(apiAilments())+1)
 	for what, test := range tests {

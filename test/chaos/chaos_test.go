@@ -99,7 +99,7 @@ func TestScriptsContainEveryKindOfTroubleInOneSortedLineEach(t *testing.T) {
 	for _, words := range []string{
 		"submit job", "cancel job", "powers alpha", "has room for", "ACTIVE_RESIZE_REQUESTS", "waiting request fails", "operations of", "lags",
 		"is out of reach of", "is dead, for", "machine vanishes", "machine stops", "all machines in", "do not register", "slurmd of", "Compute: ",
-		"slurmctld: ", "slurmctld dies", "is killed", "is stopped, and started", "a second daemon", "cron starts", "hooks ", "clock jumps",
+		"slurmctld: ", "slurmctld dies", "is killed", "is stopped, and started", "cron starts", "hooks ", "clock jumps",
 		"unblocks", "primary's slurmctld fails", "row of squeue", "instances.list shows", "there is a machine", "refuses to change",
 		"a SIGHUP with configuration", "half a configuration", "has run for", "it is preempted", "all are preempted", "SPOT machines", "STANDARD machines", "reservation h100s is of", "or to spot",
 		"health checks fails", "the health check of", "change the features of", "change the excluded nodes of", "on one switch", "change the number of nodes of",

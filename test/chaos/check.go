@@ -87,13 +87,11 @@ func (c *check) before(p *process, call apiCall) {
 
 // cancelled checks the cancellation of a request, which loses the request's queue position. It
 // fails if the request's job waits for the same nodes and fits in the lease, unless the
-// request may yield, or an admin cancels the requests of its nodeset. It excuses all cancellations while a
-// second daemon runs: that daemon deletes what the first one remembers creating, and its own
-// requests may take their place.
+// request may yield, or an admin cancels the requests of its nodeset.
 func (c *check) cancelled(p *process, st fakegce.State, request string) {
 	for _, g := range c.w.ours(st) {
 		for _, r := range g.Requests {
-			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.mayYield(p, st, g.Region, r) || c.w.lasting("second daemon") {
+			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.mayYield(p, st, g.Region, r) {
 				continue
 			}
 			if block, blocked := memo.ParseBlock(c.w.watch.node(r.Instances[0]).Extra); blocked && block.Cancels {

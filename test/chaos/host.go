@@ -170,18 +170,6 @@ func hangup(to edition, half bool) event {
 	}}
 }
 
-// secondDaemon runs a second daemon on the same host for a while, as if an admin had started one
-// by hand or installed a second unit.
-func secondDaemon(lasts time.Duration) event {
-	return happening{fmt.Sprintf("a second daemon runs for %v", lasts), func(w *world, no int) {
-		w.calls.wakeUp()
-		p := w.newProcess("second", primary)
-		p.begin(p.daemon)
-		w.holds(fmt.Sprintf("second daemon %d", no), no, lasts, p.stop)
-		w.holds("second daemon", no, lasts, func() {})
-	}}
-}
-
 // cron runs a command beside the daemon, as cron or an admin does: sync, gc, or the gc that
 // adopts slurm-gcp's leftovers.
 func cron(command string) event {

@@ -143,8 +143,6 @@ func zones() []string {
 // company returns an action of another party beside the daemon.
 func (d dice) company(i int, lasts func(least, most int) time.Duration) event {
 	switch d.below(8, "company", i) {
-	case 0:
-		return secondDaemon(lasts(5, 40))
 	case 1:
 		return cron("gc")
 	case 5:

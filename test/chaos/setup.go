@@ -114,7 +114,7 @@ func newSetup(d dice) setup {
 		},
 	}
 	s.slurm = fakeslurm.Options{
-		Version: pick(d, fakeslurm.Releases(), "version"), Accounting: d.oneIn(2, "slurmdbd"), PrivateCloud: true,
+		Version: pick(d, fakeslurm.Releases(), "version"), Accounting: d.oneIn(2, "slurmdbd"),
 		ResumeTimeout:  pick(d, []time.Duration{time.Hour, time.Hour, 2 * time.Hour, 65_533 * time.Second}, "resume timeout"),
 		SuspendTimeout: d.minutes(1, 5, "suspend timeout"),
 		SuspendTime:    d.minutes(3, 10, "suspend time"),

@@ -18,8 +18,8 @@ import (
 )
 
 // Options describes the cluster. All nodes are State=CLOUD and initially powered down. The
-// cluster has ReturnToService=2, ResumeRate=0, SuspendRate=0 and idle_on_node_suspend; each
-// node has two cores.
+// cluster has ReturnToService=2, ResumeRate=0, SuspendRate=0 and idle_on_node_suspend
+// and PrivateData=cloud; each node has two cores.
 type Options struct {
 	Version    string              // Slurm release to imitate, such as 22.05 or 26.05.5; empty: 24.11.5
 	Accounting bool                // slurmdbd is configured
@@ -37,8 +37,6 @@ type Options struct {
 	SuspendExc     []string      // nodes that are never powered down for being idle
 	SlurmdTimeout  time.Duration // 0: 300 s
 	Backfill       time.Duration // interval of backfill (bf_interval); 0: backfill runs with the main scheduler
-	Licenses       int           // number of licenses in use at the same time
-	PrivateCloud   bool          // PrivateData=cloud: every release shows powered-down nodes
 
 	// Slurm's programs. Step calls them one at a time, without holding the model's lock; nil
 	// does nothing. jobs holds the jobs of the resume file.

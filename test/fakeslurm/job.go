@@ -58,7 +58,6 @@ type JobSpec struct {
 	Gres         string        // --gres: of each node, with a type, such as gpu:h100:4
 	OneSwitch    bool          // --switches=1, for as long as it takes
 	After        uint32        // --dependency=afterany; 0: none
-	Licenses     int           // -L: number of licenses; there is only one kind
 	Limit        time.Duration // rounded up to minutes; 0: the partition's MaxTime
 	Run          time.Duration // how long the job runs unless it is stopped
 	Begin        time.Time     // --begin; zero: at once
@@ -69,7 +68,6 @@ type JobSpec struct {
 	NoRequeue    bool
 	User         string // empty: root
 	AdminComment string // --admin-comment, which operators may set
-	Comment      string
 }
 
 // job is a job in slurmctld's memory. It may stand for several array tasks that are not yet

@@ -21,9 +21,6 @@ func (c *Cluster) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	defer c.mu.Unlock()
 	list := make([]slurm.Node, 0, len(c.nodes))
 	for _, n := range c.nodes {
-		if c.habits.hidesPoweredDown && !c.o.PrivateCloud && n.has(slurm.PoweredDown) {
-			continue
-		}
 		shown := slurm.Node{
 			Name: n.name, Addr: n.name, State: n.state(), Partitions: n.partitions, Comment: n.comment, Extra: n.extra,
 			BootTime: n.boot, LastBusyTime: n.busy.Truncate(time.Second), CPUs: coresPerNode, Memory: memoryPerNode,
@@ -182,7 +179,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 			continue
 		}
 		list = append(list, slurm.JobRecord{
-			ID: j.id, State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment, Comment: j.spec.Comment,
+			ID: j.id, State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment,
 		})
 	}
 	return list, nil
@@ -215,14 +212,11 @@ func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
 		"MinJobAge":           seconds(minJobAge),
 		"ResumeRate":          "0 nodes/min",
 		"SuspendRate":         "0 nodes/min",
-		"PrivateData":         "none",
+		"PrivateData":         "cloud",
 		"SchedulerType":       "sched/backfill",
 	}
 	if c.o.SuspendTime > 0 {
 		config["SuspendTime"] = seconds(c.o.SuspendTime)
-	}
-	if c.o.PrivateCloud {
-		config["PrivateData"] = "cloud"
 	}
 	return config, nil
 }

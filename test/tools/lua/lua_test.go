@@ -236,11 +236,7 @@ func TestJobSubmitAcceptsJobsItDoesNotUnderstand(t *testing.T) {
 }
 
 func TestNamesInLuaAreQuoted(t *testing.T) {
-	s := jobSubmitted(t, nil)
-	code, told := s.submits(t, in(odd).with("time_limit", unlimited))
-	assert.Equal(t, invalidTime, code)
-	assert.Contains(t, told[0], "partition "+odd+": ")
-	for _, name := range []string{"\x00\r\n\t", "é %s \\", "'", strings.Repeat(`\`, 3)} {
+	for _, name := range []string{odd, "\x00\r\n\t", "é %s \\", "'", strings.Repeat(`\`, 3)} {
 		given := submittedInput(t)
 		for i := range given.Config.Partitions {
 			if p := &given.Config.Partitions[i]; p.Name == odd {

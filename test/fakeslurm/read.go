@@ -188,7 +188,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 // find returns a job that slurmctld still knows, or nil.
 func (c *Cluster) find(id uint32) *job {
 	j := c.jobs[id]
-	if j == nil || j.over() && time.Now().Sub(j.ended) > minJobAge {
+	if j == nil || j.over() && time.Since(j.ended) > minJobAge {
 		return nil
 	}
 	return j

@@ -87,13 +87,11 @@ func (c *check) before(p *process, call apiCall) {
 
 // cancelled checks the cancellation of a request, which loses the request's queue position. It
 // fails if the request's job waits for the same nodes and fits in the lease, unless the
-// request may yield, or an admin cancels the requests of its nodeset. It excuses all cancellations while a
-// second daemon runs: that daemon deletes what the first one remembers creating, and its own
-// requests may take their place.
+// request may yield, or an admin cancels the requests of its nodeset.
 func (c *check) cancelled(p *process, st fakegce.State, request string) {
 	for _, g := range c.w.ours(st) {
 		for _, r := range g.Requests {
-			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.mayYield(p, st, g.Region, r) || c.w.lasting("second daemon") {
+			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.mayYield(p, st, g.Region, r) {
 				continue
 			}
 			if block, blocked := memo.ParseBlock(c.w.watch.node(r.Instances[0]).Extra); blocked && block.Cancels {
@@ -114,9 +112,6 @@ func (c *check) deletion(p *process, st fakegce.State, names []string, group str
 		in, there := st.Instance(name)
 		if !there || in.Status == "STOPPING" || in.Group != group {
 			continue
-		}
-		if isNeighbours(name) {
-			c.fail(foreignChange, "%s deletes machine %s, which is a neighbour's", p.name, name)
 		}
 		if job := c.w.watch.runner(name); job != nil && in.Status == "RUNNING" {
 			c.fail(wrongKill, "%s deletes machine %s under running job %d", p.name, name, job.ID)
@@ -179,15 +174,24 @@ func (c *check) after() {
 // suits fails if a request has nodes that the pending job with their door cannot start on, or if the job
 // waits for another one.
 func (c *check) suits(r fakegce.Request) {
-	for _, name := range c.w.slurm.ReservationsOver(r.Instances) {
-		hold := memo.ParseHold(cluster, name)
-		l := c.w.watch.queued(func(l *life) bool {
-			return hold.Kind == memo.DoorHold && l.State.Waits() && fmt.Sprint(l.ArrayID) == slurm.WholeOf(hold.Address)
-		})
-		if l != nil && l.HetID == 0 && !c.w.watch.isAltered(*l) && !c.w.slurm.Suits(l.ID, r.Instances) {
+	for _, l := range c.behindDoors(r) {
+		if l.HetID == 0 && !c.w.watch.isAltered(*l) && !c.w.slurm.Suits(l.ID, r.Instances) {
 			c.fail(overScale, "nodes %s are requested for job %d, which cannot start there", slurm.Fold(r.Instances), l.ID)
 		}
 	}
+}
+
+// behindDoors returns the waiting jobs with a door over nodes of the request.
+func (c *check) behindDoors(r fakegce.Request) (jobs []*life) {
+	for _, name := range c.w.slurm.ReservationsOver(r.Instances) {
+		hold := memo.ParseHold(cluster, name)
+		if l := c.w.watch.queued(func(l *life) bool {
+			return hold.Kind == memo.DoorHold && l.State.Waits() && fmt.Sprint(l.ArrayID) == slurm.WholeOf(hold.Address)
+		}); l != nil {
+			jobs = append(jobs, l)
+		}
+	}
+	return jobs
 }
 
 // doubles fails for nodes that have, or will have, more than one machine.
@@ -264,13 +268,7 @@ func (c *check) pass(p *process) {
 // has a door over them, or the nodes are wanted without a job.
 func (c *check) stillWanted(g fakegce.Group, r fakegce.Request) bool {
 	stamp, _ := mig.ParseStamp(g.Description)
-	door := slices.ContainsFunc(c.w.slurm.ReservationsOver(r.Instances), func(name string) bool {
-		hold := memo.ParseHold(cluster, name)
-		return hold.Kind == memo.DoorHold && c.w.watch.queued(func(l *life) bool {
-			return l.State.Waits() && fmt.Sprint(l.ArrayID) == slurm.WholeOf(hold.Address)
-		}) != nil
-	})
-	return door || !stamp.ForJobs() || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
+	return len(c.behindDoors(r)) > 0 || !stamp.ForJobs() || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
 }
 
 // outstay counts the passes during which a request, or a node that is powering up, outlives

@@ -48,7 +48,7 @@ func (c *check) start(l life) {
 
 // elsewhere fails if a job runs in a partition that it was not submitted to.
 func (c *check) elsewhere(l life) {
-	if own := c.w.slurm.Submitted(l.ID).Partition; own != "" && l.HetID == 0 && !slices.Contains(strings.Split(own, ","), setOf(l.Nodes[0]).name) {
+	if own := c.w.slurm.Truth(l.ID).Spec.Partition; own != "" && l.HetID == 0 && !slices.Contains(strings.Split(own, ","), setOf(l.Nodes[0]).name) {
 		c.fail(lostJob, "job %d starts on %s, but was submitted to %s", l.ID, slurm.Fold(l.Nodes), own)
 	}
 }

@@ -31,7 +31,7 @@ func (w *world) behindDoor(node string) (l *life, made time.Time) {
 			continue
 		}
 		l := w.watch.queued(func(l *life) bool { return l.Address() == h.Address })
-		if l != nil && w.slurm.JobReservation(l.ID) == r.Name {
+		if l != nil && w.slurm.Truth(l.ID).Reservation == r.Name {
 			return l, h.At
 		}
 	}

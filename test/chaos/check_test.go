@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -56,49 +55,25 @@ func (p *planted) group(job uint32, machines ...string) {
 	}
 }
 
-// starts makes Slurm start a job that got its node at the given time.
-func (p *planted) starts(limit time.Duration, given time.Time, node string) {
-	job := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: limit}}
-	p.check.start(life{Job: job, given: given})
-}
-
-// hasList submits job 1 to two partitions.
-func (p *planted) hasList() {
-	e := submit{partition: "spot", also: []string{"mine"}, nodes: 1, limit: time.Hour, run: time.Minute}
-	e.strike(p.world, 1)
-}
-
 const spotNode = "alpha-spot-0"
 
-// spotRuns starts job 7 on a Spot machine that is then lost.
-func (p *planted) spotRuns() {
+// losesSpot starts job 7 on a Spot machine whose preemption a pass then sees, and checks for several minutes.
+func (p *planted) losesSpot() {
 	p.watch.look([]slurm.Node{{Name: spotNode, State: slurm.ParseState("ALLOCATED+CLOUD")}},
 		[]slurm.Job{{ID: 7, ArrayID: 7, State: slurm.JobRunning, Nodes: []string{spotNode}}})
 	p.machines.change(spotNode, func(one *machine) { one.left = time.Now() })
 	time.Sleep(10 * time.Second)
-}
-
-// seenPreempted lets a pass see the preemption.
-func (p *planted) seenPreempted() {
 	p.main.process = p.p
 	p.check.sights(p.p, scene.Snapshot{Compute: scene.Compute{Instances: []mig.Instance{{Name: spotNode, Model: mig.Spot, Status: "STOPPING"}}}})
+	p.faults.sick = map[goal]time.Time{}
+	p.downedLater()
 }
 
-func (p *planted) judgesLosses() {
-	p.faults.sick = map[goal]time.Time{}
-	for range 6 {
+// downedLater checks for several minutes whether lost nodes are set DOWN.
+func (p *planted) downedLater() {
+	for range 8 {
 		p.check.downed()
 		time.Sleep(time.Minute)
-	}
-}
-
-// waitingFor returns a snapshot with a node that is powering up for a job.
-func waitingFor(node string) scene.Snapshot {
-	return scene.Snapshot{
-		Slurm: scene.Slurm{
-			Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
-			Jobs:  []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}},
-		},
 	}
 }
 
@@ -133,6 +108,21 @@ func deletesGroup(group string) apiCall {
 }
 
 const node = "alpha-gang-0"
+
+// rests brings every node to its state at rest, with machines for the static ones.
+func (p *planted) rests() {
+	p.t.Helper()
+	var nodes []slurm.Node
+	for _, name := range p.setup.slurm.Nodes {
+		state := "IDLE+CLOUD+POWERED_DOWN"
+		if p.static(name) {
+			state = "IDLE+CLOUD"
+		}
+		nodes = append(nodes, slurm.Node{Name: name, State: slurm.ParseState(state)})
+	}
+	p.watch.look(nodes, nil)
+	p.group(1, p.setup.slurm.SuspendExc...)
+}
 
 // step is one action in a planted world.
 type step func(*planted)
@@ -190,10 +180,7 @@ func (p *planted) forces() {
 // losesIt deletes the node's machine and then checks for several minutes.
 func (p *planted) losesIt() {
 	require.NoError(p.t, p.cloud.DeleteVM(node))
-	for range 6 * 60 {
-		p.check.downed()
-		time.Sleep(time.Second)
-	}
+	p.downedLater()
 }
 
 // looksOften makes several passes, a minute apart.
@@ -242,7 +229,10 @@ func TestEachInvariantDetectsItsViolation(t *testing.T) {
 	breaks("a running job is cancelled", wrongKill, "job 7 is cancelled while it runs",
 		run, func(p *planted) { p.check.cancel(7) })
 	breaks("a job starts that cannot finish before a lease ends", lostJob, "job 7 starts with a time limit until",
-		machine, look, func(p *planted) { p.starts(7*24*time.Hour, p.begun, node) })
+		machine, look, func(p *planted) {
+			job := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 7 * 24 * time.Hour}}
+			p.check.start(life{Job: job, given: p.begun})
+		})
 	breaks("more machines are deleted than the brake allows", wrongKill, "machines in one pass that Slurm did not ask to delete",
 		func(p *planted) {
 			var names []string
@@ -314,55 +304,62 @@ func TestEachInvariantDetectsItsViolation(t *testing.T) {
 	breaks("a machine idles that no gang keeps", orphan, "alpha-gang-0 has been idle for more than 18m0s, and no job keeps it",
 		machine, (*planted).idlesOn)
 	breaks("a Spot machine is gone that was seen to be preempted, and its node stays up", stall,
-		"the machine of alpha-spot-0 is lost, and the node has not been set down for 4m0s", (*planted).spotRuns, (*planted).seenPreempted, (*planted).judgesLosses)
+		"the machine of alpha-spot-0 is lost, and the node has not been set down for 4m0s", (*planted).losesSpot)
 	breaks("a job runs in a partition that it was not submitted to", lostJob, "job 1 starts on alpha-gang-0, but was submitted to spot,mine",
-		(*planted).hasList, func(p *planted) { p.check.elsewhere(life{Job: slurm.Job{ID: 1, Nodes: []string{node}}}) })
+		func(p *planted) {
+			submit{partition: "spot", also: []string{"mine"}, nodes: 1, limit: time.Hour, run: time.Minute}.strike(p.world, 1)
+			p.check.elsewhere(life{Job: slurm.Job{ID: 1, Nodes: []string{node}}})
+		})
 	breaks("a job waits without a stated reason", lostJob, "job 7 waits for alpha-gang-0 for no stated reason",
-		func(p *planted) { p.check.named(p.config(), scene.Of(p.config(), waitingFor(node)), plan.Plan{}) })
-}
-
-func TestCorrectActionsBreakNoInvariant(t *testing.T) {
-	breaksNone := func(name string, does ...step) {
-		t.Run(name, func(t *testing.T) {
-			plant(t, func(p *planted) {
-				for _, do := range does {
-					do(p)
-				}
-				p.check.after()
-				_, broken := p.check.first()
-				assert.False(t, broken, "%v", p.check.found)
-			})
+		func(p *planted) {
+			waiting := scene.Slurm{
+				Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
+				Jobs:  []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}},
+			}
+			p.check.named(p.config(), scene.Of(p.config(), scene.Snapshot{Slurm: waiting}), plan.Plan{})
+		})
+	breaks("a job ends without having run", lostJob, "job 1 of gang ended as CANCELLED and should have run", func(p *planted) {
+		submit{job: 1, partition: "gang", nodes: 1, limit: time.Hour, run: time.Minute}.strike(p.world, 1)
+		require.True(p.t, p.step())
+		require.NoError(p.t, p.slurm.Cancel(p.jobs[1]))
+		require.True(p.t, p.step())
+		p.judge(toll{}, 0)
+	})
+	breaks("a neighbour's group has changed", foreignChange, "group alpha2-gang-job-1 has size 3, not 2", func(p *planted) {
+		require.NoError(p.t, populate(p.cloud, "alpha2-gang-job-1", "a2", []string{"alpha2-gang-2"}))
+		time.Sleep(10 * time.Minute)
+		p.judge(toll{}, 0)
+	})
+	const static = "alpha-base-0"
+	leaves := func(name string, want kind, says string, does step) {
+		breaks(name+" is left", want, says, (*planted).rests, does, func(p *planted) {
+			left, _ := p.left()
+			p.check.fail(left.kind, "%s", left.text)
 		})
 	}
-	machine, run, wait := (*planted).hasMachine, (*planted).runsThere, (*planted).waitsThere
-	full, look, looks := (*planted).isFull, (*planted).looks, (*planted).looksOften
-	breaksNone("a job's nodes wait, and an obstacle is named", func(p *planted) {
-		does := plan.Plan{Waits: []demand.Wait{{Nodes: []string{node}, Obstacle: "a full region"}}}
-		p.check.named(p.config(), scene.Of(p.config(), waitingFor(node)), does)
+	leaves("a job that waits", lostJob, `job 7 of gang is PENDING (Resources) still, on ""`, func(p *planted) {
+		p.watch.look(nil, []slurm.Job{{ID: 7, Partition: "gang", State: slurm.JobPending, Reason: "Resources"}})
 	})
-	breaksNone("the machine of a node that Slurm has powered down is deleted",
-		machine, shown("IDLE+CLOUD+POWERING_DOWN"), calling(deletes(groupOf(7), node)))
-	breaksNone("a stopped machine is deleted, though its job shows for a while", machine, run,
-		func(p *planted) { require.NoError(p.t, p.cloud.StopVM(node)) }, calling(deletes(groupOf(7), node)))
-	breaksNone("an old group is asked to delete a machine that another has made again",
-		func(p *planted) { p.group(6) }, machine, run, calling(deletes(groupOf(6), node)))
-	breaksNone("a node meets ResumeTimeout that has a machine", machine, lasting(24*time.Hour), (*planted).outlives)
-	breaksNone("an admin has powered a node up", func(p *planted) { powerUp(node).strike(p.world, 1) },
-		shown("IDLE+CLOUD+POWERING_UP+NOT_RESPONDING"), looks)
-	breaksNone("a job is started that can be done in its lease",
-		machine, look, func(p *planted) { p.starts(6*24*time.Hour, p.begun, node) })
-	breaksNone("a job is started on nodes that it was given after the last pass",
-		machine, look, func(p *planted) { p.starts(7*24*time.Hour, time.Now().Add(time.Second), node) })
-	breaksNone("a job's request waits while the job does", full, machine, wait, looks)
-	breaksNone("a machine is deleted after its job has not restarted within salvage_timeout",
-		machine, (*planted).keptThere, lasting(salvageTimeout), calling(deletes(groupOf(7), node)))
-	breaksNone("a machine idles that a gang keeps", machine, (*planted).keptThere, (*planted).idlesOn)
-	breaksNone("a Spot machine is gone without an observed reason", (*planted).spotRuns, (*planted).judgesLosses)
-	breaksNone("a request outlives its job while nothing is answered", full, machine, func(p *planted) {
-		for range 5 {
-			p.faults.suffered(compute)
-			p.looks()
-			time.Sleep(time.Minute)
-		}
+	leaves("a dynamic node that is up", lostJob, "node alpha-gang-0 is IDLE+CLOUD (), not IDLE+CLOUD+POWERED_DOWN", shown("IDLE+CLOUD"))
+	leaves("a node's extra", lostJob, `node alpha-base-0 has the extra "slurmflex: 1 boots failed"`, func(p *planted) {
+		p.watch.look([]slurm.Node{{Name: static, State: slurm.ParseState("IDLE+CLOUD"), Extra: "slurmflex: 1 boots failed"}}, nil)
 	})
+	leaves("a machine", orphan, "machine alpha-gang-0 (RUNNING) is left", machine)
+	leaves("a group", orphan, "group alpha-gang-job-7 is left, and empty", func(p *planted) { p.group(7) })
+	leaves("a request", orphan, "request alpha-gang-job-1/a2 is ACCEPTED still", func(p *planted) {
+		p.isFull()
+		require.NoError(p.t, populate(p.cloud, groupOf(1), "a2", []string{node}))
+		time.Sleep(time.Minute)
+	})
+	leaves("a policy", orphan, "policy alpha-close-job-7 is left", func(p *planted) {
+		require.NoError(p.t, post(p.cloud, "/regions/"+us+"/resourcePolicies", map[string]any{
+			"name": "alpha-close-job-7", "workloadPolicy": map[string]any{"type": "HIGH_THROUGHPUT"},
+		}))
+	})
+	leaves("a reservation", orphan, "reservation slurmflex-alpha-946684800 covers alpha-base-0 from", func(p *planted) {
+		spec := slurm.ReservationSpec{Name: "slurmflex-alpha-946684800", Nodes: []string{static}, Start: time.Now().Add(time.Hour), Lasts: time.Hour, Maint: true}
+		require.NoError(p.t, p.slurm.CreateReservation(p.ctx, spec))
+	})
+	leaves("nothing of another cluster's reservation", foreignChange, "reservation slurmflex-alpha2-972691200, which is not ours, is gone",
+		func(p *planted) { require.NoError(p.t, p.slurm.DeleteReservation(p.ctx, foreignReservation)) })
 }

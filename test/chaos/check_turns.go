@@ -48,7 +48,7 @@ func (c *check) mayYield(p *process, st fakegce.State, region string, r fakegce.
 	most := c.priority(r, 0)
 	queue, _ := c.w.watch.all()
 	for _, l := range queue {
-		behindDoor := memo.ParseHold(cluster, c.w.slurm.JobReservation(l.ID)).Kind == memo.DoorHold
+		behindDoor := memo.ParseHold(cluster, c.w.slurm.Truth(l.ID).Reservation).Kind == memo.DoorHold
 		if l.State == slurm.JobPending && l.Priority > most && behindDoor {
 			return true
 		}
@@ -89,7 +89,7 @@ func (c *check) turns() {
 	after := c.w.config().Options.YieldAfter
 	queue, _ := c.w.watch.all()
 	waits := slices.DeleteFunc(queue, func(l life) bool {
-		return l.State != slurm.JobConfiguring || !strings.Contains(c.w.slurm.AdminComment(l.ID), "waiting for its turn: place")
+		return l.State != slurm.JobConfiguring || !strings.Contains(c.w.slurm.Truth(l.ID).AdminComment, "waiting for its turn: place")
 	})
 	var all []place
 	if after > 0 && len(waits) > 0 && c.w.wellFor(slack) {

@@ -164,20 +164,21 @@ func (s *commands) DeleteReservation(ctx context.Context, name string) error {
 	})
 }
 
+// say runs a command on a job that takes a text.
+func (s *commands) say(ctx context.Context, kind string, job uint32, text string, do func(context.Context, uint32, string) error) error {
+	return change(ctx, s, kind, fmt.Sprint(job), func(ctx context.Context) error { return do(ctx, job, text) })
+}
+
 func (s *commands) SetAdminComment(ctx context.Context, job uint32, text string) error {
-	return change(ctx, s, "set the admin comment of", fmt.Sprint(job), func(ctx context.Context) error {
-		return s.next.SetAdminComment(ctx, job, text)
-	})
+	return s.say(ctx, "set the admin comment of", job, text, s.next.SetAdminComment)
 }
 
 func (s *commands) NotifyJob(ctx context.Context, job uint32, text string) error {
-	return change(ctx, s, "notify", fmt.Sprint(job), func(ctx context.Context) error {
-		return s.next.NotifyJob(ctx, job, text)
-	})
+	return s.say(ctx, "notify", job, text, s.next.NotifyJob)
 }
 
 func (s *commands) SignalJob(ctx context.Context, job uint32, signal string) error {
-	return change(ctx, s, "signal", fmt.Sprint(job), func(ctx context.Context) error { return s.next.SignalJob(ctx, job, signal) })
+	return s.say(ctx, "signal", job, signal, s.next.SignalJob)
 }
 
 func (s *commands) RequeueJob(ctx context.Context, job uint32) error {

@@ -9,7 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"regexp"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -127,42 +127,36 @@ type wire struct {
 	next    http.RoundTripper
 }
 
-// apiKinds lists the product's calls by verb and path.
+// apiKinds lists the product's calls: a kind, and patterns of the verb and path.
 var apiKinds = []struct {
-	verb string
-	path *regexp.Regexp
-	kind string
+	kind     string
+	patterns []string
 }{
-	{http.MethodGet, regexp.MustCompile(`^regions/[^/]+/instanceGroupManagers$`), "list groups"},
-	{http.MethodPost, regexp.MustCompile(`^regions/[^/]+/instanceGroupManagers$`), "create group"},
-	{http.MethodDelete, regexp.MustCompile(`^regions/[^/]+/instanceGroupManagers/[^/]+$`), "delete group"},
-	{http.MethodPost, regexp.MustCompile(`/deleteInstances$`), "delete instances"},
-	{http.MethodPost, regexp.MustCompile(`/listManagedInstances$`), "list members"},
-	{http.MethodGet, regexp.MustCompile(`/resizeRequests$`), "list requests"},
-	{http.MethodPost, regexp.MustCompile(`/resizeRequests$`), "create request"},
-	{http.MethodPost, regexp.MustCompile(`/cancel$`), "cancel request"},
-	{http.MethodDelete, regexp.MustCompile(`/resizeRequests/[^/]+$`), "delete request"},
-	{http.MethodGet, regexp.MustCompile(`^aggregated/instances$`), "list instances"},
-	{http.MethodGet, regexp.MustCompile(`^zones/[^/]+/instances$`), "list instances"},
-	{http.MethodPost, regexp.MustCompile(`/bulkInsert$`), "insert instances"},
-	{http.MethodDelete, regexp.MustCompile(`/instances/[^/]+$`), "delete instance"},
-	{http.MethodGet, regexp.MustCompile(`/resourcePolicies$`), "list policies"},
-	{http.MethodPost, regexp.MustCompile(`/resourcePolicies$`), "create policy"},
-	{http.MethodDelete, regexp.MustCompile(`/resourcePolicies/[^/]+$`), "delete policy"},
-	{http.MethodPost, regexp.MustCompile(`/operations/[^/]+/wait$`), "wait"},
-	{http.MethodGet, regexp.MustCompile(`/instanceTemplates/[^/]+$`), "read template"},
-	{http.MethodGet, regexp.MustCompile(`^regions/[^/]+$`), "read region"},
-	{http.MethodGet, regexp.MustCompile(`^zones/[^/]+/operations$`), "list operations"},
-	{http.MethodGet, regexp.MustCompile(`^regions/[^/]+/operations$`), "list operations"},
+	{"list groups", []string{"GET regions/*/instanceGroupManagers"}},
+	{"create group", []string{"POST regions/*/instanceGroupManagers"}},
+	{"delete group", []string{"DELETE regions/*/instanceGroupManagers/*"}},
+	{"delete instances", []string{"POST regions/*/*/*/deleteInstances"}},
+	{"list members", []string{"POST regions/*/*/*/listManagedInstances"}},
+	{"list requests", []string{"GET regions/*/*/*/resizeRequests"}},
+	{"create request", []string{"POST regions/*/*/*/resizeRequests"}},
+	{"cancel request", []string{"POST regions/*/*/*/resizeRequests/*/cancel"}},
+	{"delete request", []string{"DELETE regions/*/*/*/resizeRequests/*"}},
+	{"list instances", []string{"GET aggregated/instances", "GET zones/*/instances"}},
+	{"insert instances", []string{"POST */*/instances/bulkInsert"}},
+	{"delete instance", []string{"DELETE zones/*/instances/*"}},
+	{"list policies", []string{"GET regions/*/resourcePolicies"}},
+	{"create policy", []string{"POST regions/*/resourcePolicies"}},
+	{"delete policy", []string{"DELETE regions/*/resourcePolicies/*"}},
+	{"wait", []string{"POST */*/operations/*/wait"}},
+	{"read template", []string{"GET global/instanceTemplates/*", "GET regions/*/instanceTemplates/*"}},
+	{"read region", []string{"GET regions/*"}},
+	{"list operations", []string{"GET zones/*/operations", "GET regions/*/operations"}},
 }
 
 // apiCalls returns the kinds of calls that a sickness may affect.
-func apiCalls() []string {
-	var kinds []string
+func apiCalls() (kinds []string) {
 	for _, k := range apiKinds {
-		if !slices.Contains(kinds, k.kind) {
-			kinds = append(kinds, k.kind)
-		}
+		kinds = append(kinds, k.kind)
 	}
 	return kinds
 }
@@ -170,9 +164,8 @@ func apiCalls() []string {
 func callOf(r *http.Request) (apiCall, error) {
 	c := apiCall{kind: "other", object: strings.TrimPrefix(r.URL.Path, "/compute/v1/projects/"+project+"/")}
 	for _, k := range apiKinds {
-		if k.verb == r.Method && k.path.MatchString(c.object) {
+		if slices.ContainsFunc(k.patterns, func(pattern string) bool { is, _ := path.Match(pattern, r.Method+" "+c.object); return is }) {
 			c.kind = k.kind
-			break
 		}
 	}
 	if r.Body == nil {

@@ -142,10 +142,7 @@ func (e kill) String() string {
 }
 
 func (e kill) strike(w *world, _ int) {
-	w.main.alive(func(p *process) {
-		w.main.dooms = e
-		p.doom(e)
-	})
+	w.main.alive(func(p *process) { p.doom(e) })
 }
 
 // reload restarts the daemon with another edition of its configuration.
@@ -170,18 +167,6 @@ func hangup(to edition, half bool) event {
 		w.setEdition(to)
 		w.faults.suffered(program) // the deadlines of the old edition do not apply to the new one
 		w.main.alive(func(p *process) { p.hangUp(w.setup.file(to)) })
-	}}
-}
-
-// secondDaemon runs a second daemon on the same host for a while, as if an admin had started one
-// by hand or installed a second unit.
-func secondDaemon(lasts time.Duration) event {
-	return happening{fmt.Sprintf("a second daemon runs for %v", lasts), func(w *world, no int) {
-		w.calls.wakeUp()
-		p := w.newProcess("second", primary)
-		p.begin(p.daemon)
-		w.holds(fmt.Sprintf("second daemon %d", no), no, lasts, p.stop)
-		w.holds("second daemon", no, lasts, func() {})
 	}}
 }
 

@@ -150,7 +150,6 @@ type service struct {
 	process *process // nil while it does not run
 	ended   time.Time
 	again   time.Time
-	dooms   kill
 }
 
 // start starts the daemon.
@@ -207,7 +206,7 @@ func (s *service) restart(after time.Duration) {
 func (s *service) tend() {
 	s.mu.Lock()
 	if s.process != nil && s.process.gone() {
-		s.end(s.dooms.lasts)
+		s.end(s.process.fate.lasts)
 		s.w.journal.note("%s killed", s.name)
 	}
 	due := s.process == nil && !time.Now().Before(s.again)

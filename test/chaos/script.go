@@ -13,18 +13,14 @@ func newDay(seed uint64) day {
 	d := dice(seed)
 	var script []appointment
 	add := func(at time.Duration, e event) {
-		script = append(script, appointment{at: at.Truncate(time.Second), event: e})
+		script = append(script, appointment{at: at, event: e})
 	}
 	jobs := d.number(10, 28, "jobs")
 	relays := d.relays()
 	for _, r := range relays {
-		for _, a := range r.script(d) {
-			add(a.at, a.event)
-		}
+		script = append(script, r.script(d)...)
 	}
-	for _, a := range d.tears() {
-		add(a.at, a.event)
-	}
+	script = append(script, d.tears()...)
 	for job := 1; job <= jobs; job++ {
 		at := d.span(0, storm, "submit", job)
 		e := randomJob(d, job)
@@ -53,11 +49,12 @@ func newDay(seed uint64) day {
 			add(d.span(0, storm/4, "scarce", zone, "when"), capacity(zone, d.below(5, "scarce", zone, "room"), d.minutes(30, 90, "scarce", zone, "lasts")))
 		}
 	}
-	for _, a := range d.stocks() {
-		add(a.at, a.event)
-	}
+	script = append(script, d.stocks()...)
 	for i := range d.number(4, 26, "troubles") {
 		add(d.span(0, storm, "trouble", i), d.trouble(i))
+	}
+	for i := range script {
+		script[i].at = script[i].at.Truncate(time.Second)
 	}
 	script = slices.DeleteFunc(script, func(a appointment) bool { return a.at >= storm })
 	slices.SortStableFunc(script, func(a, b appointment) int { return cmp.Compare(a.at, b.at) })
@@ -146,8 +143,6 @@ func zones() []string {
 // company returns an action of another party beside the daemon.
 func (d dice) company(i int, lasts func(least, most int) time.Duration) event {
 	switch d.below(8, "company", i) {
-	case 0:
-		return secondDaemon(lasts(5, 40))
 	case 1:
 		return cron("gc")
 	case 5:

@@ -114,7 +114,7 @@ func newSetup(d dice) setup {
 		},
 	}
 	s.slurm = fakeslurm.Options{
-		Version: pick(d, fakeslurm.Releases(), "version"), Accounting: d.oneIn(2, "slurmdbd"), PrivateCloud: true,
+		Version: pick(d, fakeslurm.Releases(), "version"), Accounting: d.oneIn(2, "slurmdbd"),
 		ResumeTimeout:  pick(d, []time.Duration{time.Hour, time.Hour, 2 * time.Hour, 65_533 * time.Second}, "resume timeout"),
 		SuspendTimeout: d.minutes(1, 5, "suspend timeout"),
 		SuspendTime:    d.minutes(3, 10, "suspend time"),
@@ -173,7 +173,7 @@ func (s setup) file(e edition) string {
 			fmt.Fprint(text, "    enable_placement: true\n    placement_max_distance: 2\n")
 		}
 		if set.capacity != "" {
-			fmt.Fprintf(text, "    %s\n", strings.ReplaceAll(s.atOnce(set, e), ", ", "\n    "))
+			fmt.Fprintf(text, "    %s\n", strings.ReplaceAll(set.capacity+s.warm(set)+", "+s.waits(set, e), ", ", "\n    "))
 			continue
 		}
 		fmt.Fprintf(text, "    dws_flex: {%s}\n", strings.Join([]string{s.flex(set), s.patience(set, e)}, ", "))
@@ -220,10 +220,7 @@ func (s setup) flex(set nodeSet) string {
 	if s.stay(set) == 0 {
 		return set.flex
 	}
-	keys := "max_run_duration: 14400"
-	if s.keeps(set) {
-		keys += fmt.Sprintf(", keep_idle: %d", int(s.keep.Seconds()))
-	}
+	keys := "max_run_duration: 14400" + s.warm(set)
 	if s.salvages(set) {
 		keys += fmt.Sprintf(", salvage: true, salvage_timeout: %d", int(salvageTimeout.Seconds()))
 	}
@@ -234,15 +231,12 @@ func (s setup) flex(set nodeSet) string {
 // job, which starts later than the lease.
 func (s setup) patience(set nodeSet, e edition) string {
 	d := s.dice
-	wait := pick(d, []int{0, 0, 1800, 3600}, "provision timeout", set.name, e)
 	keys := []string{
-		fmt.Sprintf("provision_timeout: %d", wait),
-		"on_provision_timeout: " + pick(d, []string{"requeue", "requeue", "hold", "cancel"}, "on timeout", set.name, e),
+		s.waits(set, e),
 		fmt.Sprintf("failover_after: %d", pick(d, []int{0, 0, 600}, "ask elsewhere", set.name, e)),
 		fmt.Sprintf("max_attempts: %d", d.number(1, 5, "attempts", set.name, e)),
 		fmt.Sprintf("share_requests: %d", pick(d, []int{1, 2, 5}, "share requests", set.name, e)),
 		fmt.Sprintf("gang_timeout: %d", pick(d, []int{600, 600, 1200}, "gang timeout", set.name, e)),
-		fmt.Sprintf("boot_timeout: %d", pick(d, []int{600, 900}, "boot timeout", set.name, e)),
 		fmt.Sprintf("boot_failures: %d", pick(d, []int{0, 2, 5}, "boot failures", set.name, e)),
 		"on_lease_end: " + pick(d, []string{"none", "requeue"}, "on lease end", set.name, e),
 		fmt.Sprintf("lease_end_warning: %d", pick(d, []int{0, 300}, "lease end warning", set.name, e)),
@@ -256,16 +250,20 @@ func (s setup) patience(set nodeSet, e edition) string {
 	return strings.Join(keys, ", ")
 }
 
-// atOnce returns the keys of a nodeset without a queue, in an edition.
-func (s setup) atOnce(set nodeSet, e edition) string {
-	d, keys := s.dice, set.capacity
-	if s.keeps(set) {
-		keys += fmt.Sprintf(", keep_idle: %d", int(s.keep.Seconds()))
+// waits returns the timeouts of a nodeset of any kind, in an edition.
+func (s setup) waits(set nodeSet, e edition) string {
+	return fmt.Sprintf("provision_timeout: %d, on_provision_timeout: %s, boot_timeout: %d",
+		pick(s.dice, []int{0, 0, 1800, 3600}, "provision timeout", set.name, e),
+		pick(s.dice, []string{"requeue", "requeue", "hold", "cancel"}, "on timeout", set.name, e),
+		pick(s.dice, []int{600, 900}, "boot timeout", set.name, e))
+}
+
+// warm returns the key of a nodeset whose machines stay warm after their jobs.
+func (s setup) warm(set nodeSet) string {
+	if !s.keeps(set) {
+		return ""
 	}
-	return keys + fmt.Sprintf(", provision_timeout: %d, on_provision_timeout: %s, boot_timeout: %d",
-		pick(d, []int{0, 0, 1800, 3600}, "provision timeout", set.name, e),
-		pick(d, []string{"requeue", "requeue", "hold", "cancel"}, "on timeout", set.name, e),
-		pick(d, []int{600, 900}, "boot timeout", set.name, e))
+	return fmt.Sprintf(", keep_idle: %d", int(s.keep.Seconds()))
 }
 
 // ordinal formats a number for a sentence.

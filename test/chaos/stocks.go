@@ -2,8 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"slurmflex/test/must"
@@ -60,65 +58,38 @@ func (d dice) stocks() (script []appointment) {
 	}
 	for i := range d.number(1, 4, "preemptions") {
 		longest := pick(d, []time.Duration{time.Minute, 20 * time.Minute}, "preempted within", i)
-		add(preemption{d.span(0, longest, "preempted after", i).Truncate(time.Second), d.oneIn(3, "all preempted", i)}, "preemption", i)
+		add(preemption(d.span(0, longest, "preempted after", i).Truncate(time.Second), d.oneIn(3, "all preempted", i)), "preemption", i)
 	}
 	return script
 }
 
 // preemption preempts the next Spot machine that has run for long enough, or all Spot machines
 // at that time.
-type preemption struct {
-	after time.Duration
-	all   bool
-}
-
-func (e preemption) String() string {
-	if e.all {
-		return fmt.Sprintf("when the next Spot machine has run for %v, all are preempted", e.after)
+func preemption(after time.Duration, all bool) event {
+	whom := "it is"
+	if all {
+		whom = "all are"
 	}
-	return fmt.Sprintf("when the next Spot machine has run for %v, it is preempted", e.after)
-}
-
-func (e preemption) strike(w *world, _ int) { w.preempts.lieInWait(e) }
-
-// preemptions are the preemptions that wait for their machines.
-type preemptions struct {
-	mu      sync.Mutex
-	waiting []preemption
-}
-
-func (p *preemptions) lieInWait(e preemption) {
-	defer locked(&p.mu)()
-	p.waiting = append(p.waiting, e)
-}
-
-// calm ends all preemptions.
-func (p *preemptions) calm() {
-	defer locked(&p.mu)()
-	p.waiting = nil
-}
-
-// look preempts machines that have run for long enough, one per second.
-func (p *preemptions) look(w *world) {
-	defer locked(&p.mu)()
-	var old []string
-	longest := time.Duration(0)
-	for _, name := range w.setup.slurm.Nodes {
-		if boot := w.machines.of(name).boot; !boot.IsZero() && setOf(name).name == "spot" {
-			old = append(old, name)
-			longest = max(longest, time.Since(boot))
-		}
-	}
-	i := slices.IndexFunc(p.waiting, func(e preemption) bool { return len(old) > 0 && longest >= e.after })
-	if i < 0 {
-		return
-	}
-	e := p.waiting[i]
-	p.waiting = slices.Delete(p.waiting, i, i+1)
-	for _, name := range old {
-		if e.all || time.Since(w.machines.of(name).boot) == longest {
-			w.watch.take(name)
-			w.journal.note("machine %s is preempted: %v", name, w.cloud.PreemptVM(name))
-		}
-	}
+	return happening{fmt.Sprintf("when the next Spot machine has run for %v, %s preempted", after, whom), func(w *world, _ int) {
+		w.lieInWait(func() bool {
+			var old []string
+			longest := time.Duration(0)
+			for _, name := range w.setup.slurm.Nodes {
+				if boot := w.machines.of(name).boot; !boot.IsZero() && setOf(name).name == "spot" {
+					old = append(old, name)
+					longest = max(longest, time.Since(boot))
+				}
+			}
+			if len(old) == 0 || longest < after {
+				return false
+			}
+			for _, name := range old {
+				if all || time.Since(w.machines.of(name).boot) == longest {
+					w.watch.take(name)
+					w.journal.note("machine %s is preempted: %v", name, w.cloud.PreemptVM(name))
+				}
+			}
+			return true
+		})
+	}}
 }

@@ -2,20 +2,16 @@ package chaos
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/slurm"
-	"slurmflex/test/fakegce"
 )
 
 // firstTorn is the script's number of the first job that loses a machine.
 const firstTorn = 700
 
-// tear makes a running job lose a machine, with further trouble afterwards.
+// tear describes how a running job loses a machine, and further trouble afterwards.
 type tear struct {
 	job    int
 	after  time.Duration // since the job's start
@@ -37,13 +33,23 @@ func (e tear) String() string {
 	return text
 }
 
-func (e tear) strike(w *world, _ int) { w.tears.lieInWait(e) }
+// strike waits until the job has run for long enough.
+func (e tear) strike(w *world, _ int) {
+	w.lieInWait(func() bool {
+		id, known := w.jobs[e.job]
+		l := w.watch.queued(func(l *life) bool { return known && l.ID == id && !l.runs.IsZero() && time.Since(l.runs) >= e.after })
+		if l != nil {
+			w.journal.note("%v", e)
+			e.befall(w, l)
+		}
+		return l != nil
+	})
+}
 
 // befall makes the job lose a machine, and later another one of its present or earlier
 // machines.
 func (e tear) befall(w *world, l *life) {
-	nodes := slices.Clone(l.Nodes)
-	w.tears.note(w, l.ID, nodes[1:])
+	nodes := l.Nodes
 	loseMachine(w, nodes[0], e.how)
 	if e.killed > 0 {
 		kill{e.calls, false, e.killed}.strike(w, 0)
@@ -61,97 +67,6 @@ func (e tear) befall(w *world, l *life) {
 			loseMachine(w, last, e.then)
 		}
 	})
-}
-
-// tears makes jobs lose machines, and counts the jobs that run again on their surviving
-// machines.
-type tears struct {
-	mu      sync.Mutex
-	waiting []tear // waiting for their jobs to run
-	torn    map[uint32]torn
-	count   tearCount
-}
-
-// torn describes a job's surviving machines after a loss.
-type torn struct {
-	at       time.Time
-	machines []fakegce.Instance
-}
-
-// tearCount counts the jobs that lost machines, and those that ran again on the surviving
-// ones.
-type tearCount struct{ gangs, again int }
-
-func (c tearCount) String() string {
-	return fmt.Sprintf("%d gangs lost machines, and %d run again on the others", c.gangs, c.again)
-}
-
-func (s *tears) lieInWait(e tear) {
-	defer locked(&s.mu)()
-	s.waiting = append(s.waiting, e)
-}
-
-// look takes machines from jobs that have run for long enough, and checks where earlier ones
-// run again.
-func (s *tears) look(w *world) {
-	s.mu.Lock()
-	waiting, gangs := s.waiting, maps.Clone(s.torn)
-	s.waiting = nil
-	s.mu.Unlock()
-	for _, e := range waiting {
-		id, known := w.jobs[e.job]
-		l := w.watch.queued(func(l *life) bool { return known && l.ID == id && !l.runs.IsZero() && time.Since(l.runs) >= e.after })
-		if l == nil {
-			s.lieInWait(e)
-		} else {
-			w.journal.note("%v", e)
-			e.befall(w, l)
-		}
-	}
-	for id, gang := range gangs {
-		if l := w.watch.queued(func(l *life) bool { return l.ID == id && l.runs.After(gang.at) }); l != nil {
-			s.runAgain(l.Job, gang, w.state())
-		}
-	}
-}
-
-// note records a job's surviving machines by node.
-func (s *tears) note(w *world, job uint32, nodes []string) {
-	left := torn{at: time.Now()}
-	for _, name := range nodes {
-		if in, there := w.state().Instance(name); there {
-			left.machines = append(left.machines, in)
-		}
-	}
-	defer locked(&s.mu)()
-	if s.torn == nil {
-		s.torn = map[uint32]torn{}
-	}
-	s.torn[job] = left
-	s.count.gangs++
-}
-
-// runAgain counts a job that runs again on a surviving machine.
-func (s *tears) runAgain(j slurm.Job, gang torn, now fakegce.State) {
-	defer locked(&s.mu)()
-	delete(s.torn, j.ID)
-	if slices.ContainsFunc(gang.machines, func(was fakegce.Instance) bool {
-		is, there := now.Instance(was.Name)
-		return there && is.Created.Equal(was.Created) && slices.Contains(j.Nodes, was.Name)
-	}) {
-		s.count.again++
-	}
-}
-
-// calm ends all losses.
-func (s *tears) calm() {
-	defer locked(&s.mu)()
-	s.waiting = nil
-}
-
-func (s *tears) soFar() tearCount {
-	defer locked(&s.mu)()
-	return s.count
 }
 
 // tears returns a day's losses, if its setup keeps surviving nodes.

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -225,7 +224,7 @@ func (w *watch) waiter(node string) *life {
 		return l.State == slurm.JobConfiguring && slices.Contains(l.Nodes, node) && w.slurm.JobState(l.ID).HoldsNodes()
 	})
 	if l != nil {
-		if now := w.slurm.JobLimit(l.ID); now.Duration > l.Limit.Duration {
+		if now := w.slurm.Truth(l.ID).Limit; now.Duration > l.Limit.Duration {
 			l.Limit = now
 		}
 	}
@@ -266,33 +265,6 @@ func (w *watch) forNobody() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// held returns the jobs that wait for an admin's release.
-func (w *watch) held() []uint32 {
-	defer locked(&w.mu)()
-	var ids []uint32
-	for id, l := range w.lives {
-		if l.queued && l.State == slurm.JobPending && strings.Contains(strings.ToLower(l.Reason), "held") {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// missed returns the heterogeneous jobs whose script slurmctld has missed many times: their first
-// component gets running machines, and the machines of another take longer than slurmctld waits.
-func (w *watch) missed() []uint32 {
-	defer locked(&w.mu)()
-	var ids []uint32
-	for id, l := range w.lives {
-		if l.queued && l.late >= 10 {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // all returns all submitted jobs: those in the queue, and those that are over.

@@ -40,8 +40,7 @@ type world struct {
 	watch    *watch
 	check    check
 	calls    calls
-	tears    tears
-	preempts preemptions
+	ambushes []func() bool
 	ahead    atomic.Int64 // of the daemon's clock, in ns
 
 	fate        atomic.Value   // the current hookFate
@@ -182,6 +181,10 @@ func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Lo
 func (w *world) ours(st fakegce.State) []fakegce.Group {
 	return slices.DeleteFunc(st.Groups, func(g fakegce.Group) bool { return isNeighbours(g.Name) })
 }
+
+// lieInWait makes something happen as soon as it can: happens is called each second until it returns true
+// or the storm is over.
+func (w *world) lieInWait(happens func() bool) { w.ambushes = append(w.ambushes, happens) }
 
 // holds opens a window. If a window with the same key is open, the later end applies.
 func (w *world) holds(key string, no int, lasts time.Duration, end func()) {

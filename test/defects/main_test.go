@@ -12,30 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestMistakeInTheListIsRefused(t *testing.T) {
-	const right = "| 7 | it is right | `flex` | `Test7` |\n| | | `flex` | `TestMore` |\n| 8 | it is right | `flex` | `Test8` |\n"
-	_, err := readTable(strings.NewReader(right))
-	require.NoError(t, err)
-	for name, c := range map[string]struct{ replace, by, want string }{
-		"one is there twice":      {"| 8 |", "| 7 |", "line 3: defect 7 is there twice"},
-		"one is empty":            {"| 8 | it is right", "| 8 |", "line 3: a row needs a number and what must be right, or neither for a further test of the row above"},
-		"the first has no number": {"| 7 | it is right", "| |", "line 1: a row needs a number and what must be right, or neither for a further test of the row above"},
-		"one has no package":      {"| 8 | it is right | `flex`", "| 8 | it is right", "line 3: not a row: | no. | what must be right | `package` | `test` |"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := readTable(strings.NewReader(strings.Replace(right, c.replace, c.by, 1)))
-			require.EqualError(t, err, c.want)
-		})
-	}
-}
-
 func TestDefectIsFixedIfAllItsTestsPassed(t *testing.T) {
 	a, b := test{"flex", "TestA/x"}, test{"flex", "TestB"}
 	for name, c := range map[string]struct {
 		ends string // of TestA/x and TestB
 		want string
 	}{
-		"both pass":    {`pass pass`, "  1 ok    r\ndefects: 1 of 1 right\n"},
 		"one fails":    {`pass fail`, "  1 WRONG r\n   flex TestB: fail\nwhy\ndefects: 0 of 1 right\n"},
 		"one skips":    {`skip pass`, "  1 ok    r\ndefects: 1 of 1 right\n"},
 		"both skip":    {`skip skip`, "  1 WRONG r\n   flex TestA/x: skip\nwhy\n   flex TestB: skip\nwhy\ndefects: 0 of 1 right\n"},

@@ -4,128 +4,54 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
-	"slurmflex/mig"
 	"slurmflex/mig/gce"
-	"slurmflex/slurm"
 	"slurmflex/test/lab"
+	"slurmflex/test/must"
 )
 
-// story prints each event of the job's life once, with the seconds since the start.
+// story follows one job on its cluster.
 type story struct {
 	lab       *lab.Lab
 	partition string
 	region    string
-	access    gce.Options // to the API that serves the region
-	client    *gce.Client
+	client    *gce.Client                                   // of the API that serves the region
 	supply    func(ctx context.Context, machines int) error // sets how many machines may be created
-	job       string
-	nodes     int
-	begun     time.Time
-	told      map[string]bool
-
-	state     string   // of the job
-	used      []string // the job's nodes
-	groups    []mig.Group
-	instances []mig.Instance
-	requests  int
-	supplied  bool
-	ended     bool
 }
 
-func (s *story) tell(event string) {
-	if !s.told[event] {
-		s.told[event] = true
-		fmt.Printf("%6.1f s  %s\n", time.Since(s.begun).Seconds(), event)
-	}
-}
-
-// look reads Slurm and the cloud and prints new events.
-func (s *story) look(ctx context.Context) (err error) {
-	if s.state, s.used, err = jobRow(ctx, s.lab, s.job); err != nil {
-		return err
-	}
-	var unseen, unlisted map[string]error
-	s.groups, unseen = s.client.Groups(ctx, "alpha", []string{s.region})
-	s.instances, unlisted = s.client.Instances(ctx, "alpha", []string{s.region})
-	if err := errors.Join(unseen[s.region], unlisted[s.region]); err != nil {
-		return err
-	}
-	nodes, err := s.flexNodes(ctx)
-	if err != nil {
-		return err
-	}
-	s.tell("job " + s.job + " pending")
-	if err := s.lookAtCloud(ctx); err != nil {
-		return err
-	}
-	down := s.lookAtNodes(nodes)
-	switch s.state {
-	case "RUNNING":
-		s.tell("job running")
-	case "COMPLETED":
-		s.tell("job running") // the job may end between two looks
-		s.tell("job done")
-	}
-	if s.told["job done"] && len(s.instances) == 0 {
-		s.tell("nodes deleted")
-		if len(s.groups) == 0 {
-			s.tell("group deleted")
-			s.ended = down
+// follow submits the job, prints each state that Slurm shows, waits until nothing is left, and prints what
+// slurmflex has done.
+func (s *story) follow(ctx context.Context) {
+	const nodes = 2
+	must.Do(s.supply(ctx, 0))
+	fmt.Printf("\n$ sbatch -p %s -N%d --time=15 --wrap 'srun hostname'    (no capacity for the first 5 s)\n", s.partition, nodes)
+	job := strings.TrimSpace(must.Get(s.lab.Slurm(ctx, "sbatch", "--parsable", "-o", filepath.Join(s.lab.Dir, "job.out"), "-p", s.partition,
+		fmt.Sprintf("-N%d", nodes), "--time=15", "--wrap", "srun hostname")))
+	begun, shown, supplied := time.Now(), "", false
+	must.Do(lab.Until(ctx, limit, "the job to complete", func() (bool, error) {
+		if !supplied && time.Since(begun) > 5*time.Second {
+			supplied = true
+			must.Do(s.supply(ctx, nodes))
 		}
-	}
-	return nil
-}
-
-func (s *story) lookAtCloud(ctx context.Context) error {
-	s.requests = 0
-	for _, g := range s.groups {
-		s.tell("group " + g.Name + " created")
-		for _, r := range g.Requests {
-			s.requests++
-			if r.State == mig.Accepted || r.State == mig.Succeeded {
-				s.tell(fmt.Sprintf("request %s/%s accepted: %d nodes for %s", g.Name, r.Name, len(r.Instances), r.Duration))
-			}
+		row, err := s.lab.Slurm(ctx, "squeue", "-h", "-t", "all", "-j", job, "-o", "job %i %T %R")
+		if row != shown {
+			shown = row
+			fmt.Printf("%6.1f s  %s", time.Since(begun).Seconds(), row)
 		}
-	}
-	if !s.supplied && time.Since(s.begun) > 5*time.Second && s.requests > 0 {
-		s.supplied = true
-		if err := s.supply(ctx, s.nodes); err != nil {
-			return err
-		}
-	}
-	if len(s.instances) >= s.nodes {
-		s.tell(fmt.Sprintf("capacity granted: %d instances in %s", len(s.instances), s.instances[0].Zone))
-	}
-	return nil
-}
-
-// lookAtNodes prints which nodes are up and reports whether all are powered down.
-func (s *story) lookAtNodes(nodes []slurm.Node) bool {
-	down := true
-	for _, n := range nodes {
-		off := n.State.Has(slurm.PoweredDown)
-		down = down && off
-		if slices.Contains(s.used, n.Name) && !off && !n.State.Has(slurm.PoweringUp) && !n.State.Has(slurm.PoweringDown) {
-			s.tell("node " + n.Name + " up")
-		}
-	}
-	return down
-}
-
-func (s *story) flexNodes(ctx context.Context) ([]slurm.Node, error) {
-	out, err := s.lab.Slurm(ctx, "scontrol", "show", "nodes", "-o")
-	if err != nil {
-		return nil, err
-	}
-	nodes, err := slurm.ParseNodes([]byte(out))
-	return slices.DeleteFunc(nodes, func(n slurm.Node) bool { return !slices.Contains(n.Partitions, s.partition) }), err
-}
-
-// summary returns the closing line.
-func (s *story) summary() string {
-	return fmt.Sprintf("demo: job %s on %d flex nodes; left behind: %d instances, %d groups, %d requests",
-		s.state, len(s.used), len(s.instances), len(s.groups), s.requests)
+		return strings.Contains(row, " COMPLETED "), err
+	}))
+	must.Do(lab.Until(ctx, limit, "all machines and groups to be deleted, and nodes to be powered down", func() (bool, error) {
+		groups, unseen := s.client.Groups(ctx, "alpha", []string{s.region})
+		instances, unlisted := s.client.Instances(ctx, "alpha", []string{s.region})
+		states, err := s.lab.Slurm(ctx, "sinfo", "-h", "-p", s.partition, "-o", "%T")
+		up := slices.ContainsFunc(strings.Fields(states), func(state string) bool { return !strings.HasSuffix(state, "~") })
+		return len(groups)+len(instances) == 0 && !up, errors.Join(err, unseen[s.region], unlisted[s.region])
+	}))
+	_, told, _ := strings.Cut(must.Get(s.lab.Flex(ctx, "why", "--story", job)), "Story:\n")
+	fmt.Printf("%6.1f s  nodes powered down\n\nfrom slurmflex why --story %s:\n%s", time.Since(begun).Seconds(), job, told)
+	fmt.Printf("demo: job COMPLETED on %d flex nodes; left behind: 0 instances, 0 groups\n", nodes)
 }

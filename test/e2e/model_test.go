@@ -63,8 +63,8 @@ func newTwins(t *testing.T, o lab.Options) *twins {
 	w.model = fakeslurm.New(fakeslurm.Options{
 		Version: l.Version.String(), Accounting: o.Accounting, Nodes: names, Partitions: partitions,
 		ResumeTimeout: time.Duration(cmp.Or(o.ResumeTimeout, 65533)) * time.Second, SuspendTimeout: 5 * time.Second,
-		SuspendTime: 300 * time.Second, SlurmdTimeout: 30 * time.Second, PrivateCloud: true,
-		SuspendExc: []string{"alpha-st-0"}, Licenses: 1, Backfill: time.Duration(o.Backfill) * time.Second,
+		SuspendTime: 300 * time.Second, SlurmdTimeout: 30 * time.Second,
+		SuspendExc: []string{"alpha-st-0"}, Backfill: time.Duration(o.Backfill) * time.Second,
 	})
 	t.Cleanup(w.endJobs)
 	w.same(w.limit)
@@ -210,9 +210,6 @@ func (w *twins) submit(spec fakeslurm.JobSpec) {
 	}
 	if spec.Exclude != nil {
 		args = append(args, "-x", strings.Join(spec.Exclude, ","))
-	}
-	if spec.Licenses != 0 {
-		args = append(args, "-L", fmt.Sprintf("lic:%d", spec.Licenses))
 	}
 	if spec.Limit != 0 {
 		args = append(args, "-t", fmt.Sprintf("0:%d", int(spec.Limit.Seconds())))

@@ -83,20 +83,6 @@ func TestModelIdleKeepsNodesPoweredDown(t *testing.T) {
 	require.Equal(t, slurm.JobConfiguring, w.model.JobState(1))
 }
 
-func TestModelShowsLicensesOnceOnlyTheyAreMissing(t *testing.T) {
-	w := newTwins(t, lab.Options{})
-	w.cover("C", "alpha-a3-[0-7]", 60)
-	licensed := nodesOf(1)
-	licensed.Licenses = 1
-	w.submit(licensed)
-	w.submit(licensed)
-	w.waits(2, behindCover)
-	w.update("alpha-a3-0", "power_up")
-	w.boot("alpha-a3-0")
-	w.scontrol("update reservationname=C nodes=alpha-a3-[1-7]")
-	w.waits(2, "Licenses")
-}
-
 func TestModelJobsGetColdNodes(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.update("alpha-a3-3", "drain broken")

@@ -23,7 +23,7 @@ func hour(partition string, nodes ...string) fakeslurm.JobSpec {
 func TestModelManualPowerChanges(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.update("alpha-a3-0", "power_up", "power_up", "resume", "power_down enough", "power_up", "drain",
-		"drain an admin's", "undrain", "power_down_asap", "down broken", "resume")
+		"drain an admin's", "down broken", "resume")
 	w.update("alpha-a3-[0-1]", "power_down_force it goes")
 	w.update("alpha-a3-0", "resume")
 	w.update("alpha-a3-[0-1]", "power_down")
@@ -43,7 +43,7 @@ func TestModelReasonsWithASlurmdbd(t *testing.T) {
 	w := newTwins(t, lab.Options{Accounting: true})
 	w.update("alpha-a3-0", "drain an admin's", "resume")
 	w.update("alpha-a3-1", "down broken", "power_up", "resume")
-	w.update("alpha-a3-2", "down broken", "undrain", "resume")
+	w.update("alpha-a3-2", "down broken", "resume")
 	w.update("alpha-a3-3", " a reason alone", "power_up by hand", "resume")
 	w.update("alpha-a3-4", "power_down_force it goes", "power_up")
 }
@@ -122,7 +122,7 @@ func TestModelResumeTimeout(t *testing.T) {
 	for _, name := range []string{"alpha-a3-1", "alpha-a3-2", "alpha-st-0", "alpha-a3-3", "alpha-a3-4"} {
 		w.awaitNode(periodic, name, "DOWN+CLOUD+POWERED_DOWN")
 	}
-	w.update("alpha-a3-0", "undrain", "resume")
+	w.update("alpha-a3-0", "resume")
 	w.update("alpha-a3-1", "power_down")
 	w.update("alpha-a3-2", "idle")
 	w.update("alpha-a3-3", "power_down_force again")

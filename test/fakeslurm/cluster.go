@@ -18,8 +18,8 @@ import (
 )
 
 // Options describes the cluster. All nodes are State=CLOUD and initially powered down. The
-// cluster has ReturnToService=2, ResumeRate=0, SuspendRate=0 and idle_on_node_suspend; each
-// node has two cores.
+// cluster has ReturnToService=2, ResumeRate=0, SuspendRate=0 and idle_on_node_suspend
+// and PrivateData=cloud; each node has two cores.
 type Options struct {
 	Version    string              // Slurm release to imitate, such as 22.05 or 26.05.5; empty: 24.11.5
 	Accounting bool                // slurmdbd is configured
@@ -37,11 +37,6 @@ type Options struct {
 	SuspendExc     []string      // nodes that are never powered down for being idle
 	SlurmdTimeout  time.Duration // 0: 300 s
 	Backfill       time.Duration // interval of backfill (bf_interval); 0: backfill runs with the main scheduler
-	Licenses       int           // number of licenses in use at the same time
-	PrivateCloud   bool          // PrivateData=cloud: every release shows powered-down nodes
-
-	// Now returns the time; nil means time.Now, which follows the bubble in testing/synctest.
-	Now func() time.Time
 
 	// Slurm's programs. Step calls them one at a time, without holding the model's lock; nil
 	// does nothing. jobs holds the jobs of the resume file.
@@ -89,13 +84,10 @@ func New(o Options) *Cluster {
 	o.ResumeTimeout = min(cmp.Or(o.ResumeTimeout, defaultResumeTimeout), longestResumeTimeout)
 	o.SuspendTimeout = cmp.Or(o.SuspendTimeout, defaultSuspendTimeout)
 	o.SlurmdTimeout = cmp.Or(o.SlurmdTimeout, defaultSlurmdTimeout)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	c := &Cluster{
 		o: o, habits: habitsOf(o.version(), o.Accounting),
 		byName: make(map[string]*node, len(o.Nodes)), jobs: map[uint32]*job{},
-		lastPriority: firstPriority, period: o.Now().Add(batchPeriod), pinged: o.Now(),
+		lastPriority: firstPriority, period: time.Now().Add(batchPeriod), pinged: time.Now(),
 	}
 	c.makeNodes()
 	for _, p := range o.Partitions {
@@ -122,7 +114,7 @@ func (c *Cluster) step() (calls []func()) {
 	if c.down != nil {
 		return nil
 	}
-	now := c.o.Now()
+	now := time.Now()
 	c.power(now)
 	c.reach(now)
 	c.endJobs(now)
@@ -160,7 +152,7 @@ func (c *Cluster) Restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.down = nil
-	now := c.o.Now()
+	now := time.Now()
 	c.period = now.Add(batchPeriod)
 	c.stirred = true
 	for _, r := range c.reservations {
@@ -194,7 +186,7 @@ func (c *Cluster) LoseState() {
 		}
 		n.slurmd.heard = true
 	}
-	c.period, c.stirred = c.o.Now().Add(batchPeriod), true
+	c.period, c.stirred = time.Now().Add(batchPeriod), true
 }
 
 // ask starts a command: it takes the lock, or returns an error if ctx has ended or slurmctld

@@ -23,7 +23,7 @@ func (c *Cluster) Cancel(id uint32) error {
 
 func (c *Cluster) cancel(j *job) {
 	if !j.over() {
-		c.end(j, slurm.JobCancelled, c.o.Now())
+		c.end(j, slurm.JobCancelled, time.Now())
 	}
 }
 
@@ -69,7 +69,7 @@ func (c *Cluster) takeBack(j *job) (taken bool, err error) {
 	if c.habits.requeuesAtOnce && j.state == slurm.JobConfiguring {
 		delay = 0
 	}
-	c.requeue(j, delay, c.o.Now())
+	c.requeue(j, delay, time.Now())
 	return true, nil
 }
 
@@ -188,7 +188,7 @@ func (c *Cluster) Shrink(id uint32, nodes int) error {
 		kept, given := j.nodes[:nodes], j.nodes[nodes:]
 		for _, n := range given {
 			n.jobs = slices.DeleteFunc(n.jobs, func(other *job) bool { return other == j })
-			n.busy = c.o.Now()
+			n.busy = time.Now()
 		}
 		j.nodes, j.count = kept, nodes
 		j.named = slices.DeleteFunc(slices.Clone(j.named), func(n *node) bool { return slices.Contains(given, n) })

@@ -16,8 +16,6 @@ func Releases() []string {
 // 23.11.11, 24.05.8, 24.11.5, 25.05.8, 25.11 and 26.05.5. The TestModel… scenarios check them
 // against the releases in Debian.
 type habits struct {
-	// hidesPoweredDown: without PrivateData=cloud, powered-down nodes are hidden.
-	hidesPoweredDown bool
 	// partitionPower: partitions have a PowerDownOnIdle, and show it together with their
 	// ResumeTimeout and SuspendTime.
 	partitionPower bool
@@ -69,7 +67,6 @@ type habits struct {
 func habitsOf(v slurm.Version, accounting bool) habits {
 	before := func(major, minor int) bool { return !v.AtLeast(major, minor) }
 	return habits{
-		hidesPoweredDown:    before(23, 2),
 		partitionPower:      !before(23, 2),
 		marksNoLongerDown:   before(23, 2),
 		silentOnceGivenUp:   before(23, 2),

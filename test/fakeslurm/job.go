@@ -58,7 +58,6 @@ type JobSpec struct {
 	Gres         string        // --gres: of each node, with a type, such as gpu:h100:4
 	OneSwitch    bool          // --switches=1, for as long as it takes
 	After        uint32        // --dependency=afterany; 0: none
-	Licenses     int           // -L: number of licenses; there is only one kind
 	Limit        time.Duration // rounded up to minutes; 0: the partition's MaxTime
 	Run          time.Duration // how long the job runs unless it is stopped
 	Begin        time.Time     // --begin; zero: at once
@@ -69,7 +68,6 @@ type JobSpec struct {
 	NoRequeue    bool
 	User         string // empty: root
 	AdminComment string // --admin-comment, which operators may set
-	Comment      string
 }
 
 // job is a job in slurmctld's memory. It may stand for several array tasks that are not yet
@@ -231,30 +229,30 @@ func (c *Cluster) JobState(id uint32) slurm.JobState {
 	return ""
 }
 
-// JobLimit returns a job's time limit, even if slurmctld has forgotten the job; the zero Limit
-// means that the job never existed. It is not a command, so it works while slurmctld is down.
-func (c *Cluster) JobLimit(id uint32) slurm.Limit {
+// Truth is what a job is, whatever slurmctld answers.
+type Truth struct {
+	Spec         JobSpec
+	Limit        slurm.Limit
+	Reservation  string // empty: none
+	AdminComment string
+}
+
+// Truth returns the truth about a job, or the zero Truth if slurmctld has never known it. Like JobState, it
+// works while slurmctld is down.
+func (c *Cluster) Truth(id uint32) (t Truth) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if j := c.jobs[id]; j != nil {
-		return j.limit
+		t = Truth{Spec: j.spec, Limit: j.limit, AdminComment: j.adminComment}
+		if j.reservation != nil {
+			t.Reservation = j.reservation.name
+		}
 	}
-	return slurm.Limit{}
+	return t
 }
 
-// JobReservation returns the name of a job's reservation, or "". It is not a command, so it
+// ReservationsOver returns the names of all reservations over any of the nodes, sorted. Like JobState, it
 // works while slurmctld is down.
-func (c *Cluster) JobReservation(id uint32) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if j := c.jobs[id]; j != nil && j.reservation != nil {
-		return j.reservation.name
-	}
-	return ""
-}
-
-// ReservationsOver returns the names of all reservations over any of the nodes, sorted. Like
-// JobReservation, it works while slurmctld is down.
 func (c *Cluster) ReservationsOver(nodes []string) (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -265,25 +263,4 @@ func (c *Cluster) ReservationsOver(nodes []string) (all []string) {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// AdminComment returns a job's AdminComment, or "" for an unknown job.
-func (c *Cluster) AdminComment(id uint32) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if j := c.jobs[id]; j != nil {
-		return j.adminComment
-	}
-	return ""
-}
-
-// Submitted returns a job's specification, or the zero JobSpec if slurmctld does not know the
-// job. It is not a command, so it works while slurmctld is down.
-func (c *Cluster) Submitted(id uint32) JobSpec {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if j := c.jobs[id]; j != nil {
-		return j.spec
-	}
-	return JobSpec{}
 }

@@ -149,7 +149,7 @@ func (c *Cluster) Silence(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := c.byName[name]; n != nil && n.slurmd.up {
-		n.slurmd = slurmd{lost: c.o.Now()}
+		n.slurmd = slurmd{lost: time.Now()}
 	}
 }
 

@@ -21,9 +21,6 @@ func (c *Cluster) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	defer c.mu.Unlock()
 	list := make([]slurm.Node, 0, len(c.nodes))
 	for _, n := range c.nodes {
-		if c.habits.hidesPoweredDown && !c.o.PrivateCloud && n.has(slurm.PoweredDown) {
-			continue
-		}
 		shown := slurm.Node{
 			Name: n.name, Addr: n.name, State: n.state(), Partitions: n.partitions, Comment: n.comment, Extra: n.extra,
 			BootTime: n.boot, LastBusyTime: n.busy.Truncate(time.Second), CPUs: coresPerNode, Memory: memoryPerNode,
@@ -45,7 +42,7 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	}
 	defer c.mu.Unlock()
 	list := make([]slurm.Job, 0, len(c.queue))
-	now := c.o.Now()
+	now := time.Now()
 	for _, j := range c.queue {
 		if c.shownWith(j) == nil {
 			list = append(list, c.row(j, now))
@@ -86,7 +83,7 @@ func (c *Cluster) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job
 	}
 	defer c.mu.Unlock()
 	var list []slurm.Job
-	now := c.o.Now()
+	now := time.Now()
 	for _, j := range c.queue {
 		for _, task := range j.tasks {
 			if j.arrayID == 0 || !slices.Contains(addresses, fmt.Sprintf("%d_%d", j.arrayID, task)) {
@@ -182,7 +179,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 			continue
 		}
 		list = append(list, slurm.JobRecord{
-			ID: j.id, State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment, Comment: j.spec.Comment,
+			ID: j.id, State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment,
 		})
 	}
 	return list, nil
@@ -191,7 +188,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 // find returns a job that slurmctld still knows, or nil.
 func (c *Cluster) find(id uint32) *job {
 	j := c.jobs[id]
-	if j == nil || j.over() && c.o.Now().Sub(j.ended) > minJobAge {
+	if j == nil || j.over() && time.Since(j.ended) > minJobAge {
 		return nil
 	}
 	return j
@@ -215,14 +212,11 @@ func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
 		"MinJobAge":           seconds(minJobAge),
 		"ResumeRate":          "0 nodes/min",
 		"SuspendRate":         "0 nodes/min",
-		"PrivateData":         "none",
+		"PrivateData":         "cloud",
 		"SchedulerType":       "sched/backfill",
 	}
 	if c.o.SuspendTime > 0 {
 		config["SuspendTime"] = seconds(c.o.SuspendTime)
-	}
-	if c.o.PrivateCloud {
-		config["PrivateData"] = "cloud"
 	}
 	return config, nil
 }

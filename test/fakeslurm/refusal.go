@@ -1,10 +1,6 @@
 package fakeslurm
 
-import (
-	"strings"
-	"unicode"
-	"unicode/utf8"
-)
+import "strings"
 
 // refusal is a failed command's error in Slurm's own words.
 type refusal struct {
@@ -21,20 +17,8 @@ func (r *refusal) Unwrap() error { return r.kind }
 // maxText is the maximum number of bytes in a text that slurm/scontrol passes on.
 const maxText = 500
 
-// plain returns a text as slurm/scontrol passes it on: on one line, and truncated.
+// plain returns a text much as slurm/scontrol passes it on: on one line, and truncated.
 func plain(text string) string {
-	text = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			return ' '
-		}
-		return r
-	}, text))
-	if len(text) <= maxText {
-		return text
-	}
-	end := maxText - len("…")
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	text = strings.Join(strings.Fields(text), " ")
+	return text[:min(len(text), maxText)]
 }

@@ -24,7 +24,7 @@ func (c *Cluster) create(r *reservation, list []string, call string) error {
 	var unknown bool
 	r.nodes, unknown = c.known(list)
 	r.start, r.end = r.start.Truncate(time.Second), r.end.Truncate(time.Second)
-	r.made = c.o.Now()
+	r.made = time.Now()
 	r.idle = r.made
 	switch {
 	case len(list) == 0:
@@ -68,7 +68,7 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 		return err
 	}
 	defer c.mu.Unlock()
-	r := &reservation{name: spec.Name, start: c.o.Now(), user: slurmUser, mode: overlap | ignoreJobs, purge: spec.Purge}
+	r := &reservation{name: spec.Name, start: time.Now(), user: slurmUser, mode: overlap | ignoreJobs, purge: spec.Purge}
 	if !spec.Start.IsZero() {
 		r.start = spec.Start
 	}
@@ -91,55 +91,41 @@ func (c *Cluster) SetReservation(ctx context.Context, name string, change slurm.
 		return err
 	}
 	defer c.mu.Unlock()
-	r := c.reservation(name)
+	said := &words{nodes: change.Nodes, start: change.Start, end: change.End, purge: change.Purge}
 	if change.Nodes != nil {
-		if len(change.Nodes) == 0 {
-			return fmt.Errorf("update reservation: %s: no nodes", name)
-		}
-		if err := c.setNodes(r, name, change.Nodes); err != nil {
-			return err
-		}
+		said.operator = "="
 	}
-	return c.setTimes(r, name, change)
+	return c.updateReservation(name, said)
 }
 
 // setTimes changes the start of a future reservation, its end and its purge time.
-func (c *Cluster) setTimes(r *reservation, name string, change slurm.ReservationChange) error {
-	call := "scontrol update reservationname=" + name
-	switch {
-	case r == nil:
-		return refuse(call, "Error updating the reservation: Requested reservation is invalid", scontrol.ErrUnknownReservation)
-	case !change.Start.IsZero() && r.begun(c.o.Now()):
-		return refuse(call, "Reservation already started", slurm.ErrReservationStarted)
-	}
-	if !change.Start.IsZero() {
+func (c *Cluster) setTimes(r *reservation, said *words, call string) error {
+	if !said.start.IsZero() {
+		if r.begun(time.Now()) {
+			return refuse(call, "Reservation already started", slurm.ErrReservationStarted)
+		}
 		lasts := r.end.Sub(r.start)
-		r.start = change.Start.Truncate(time.Second)
+		r.start = said.start.Truncate(time.Second)
 		r.end = r.start.Add(lasts)
-		c.noteReservations()
 	}
-	if !change.End.IsZero() {
-		r.end = change.End.Truncate(time.Second)
-		c.noteReservations()
+	if !said.end.IsZero() {
+		r.end = said.end.Truncate(time.Second)
 	}
-	r.purge = cmp.Or(change.Purge, r.purge)
+	r.purge = cmp.Or(said.purge, r.purge)
+	c.noteReservations()
 	return nil
 }
 
 // setNodes replaces a reservation's nodes.
-func (c *Cluster) setNodes(r *reservation, name string, list []string) error {
-	call := "scontrol update reservationname=" + name
+func (c *Cluster) setNodes(r *reservation, list []string, call string) error {
 	nodes, unknown := c.known(list)
 	switch {
-	case r == nil:
-		return refuse(call, "Error updating the reservation: Requested reservation is invalid", scontrol.ErrUnknownReservation)
 	case unknown && c.habits.refusesUnknownNodes:
 		return refuse(call, "Error updating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
 	case len(nodes) == 0:
 		return refuse(call, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
 	}
 	r.nodes = nodes
-	c.noteReservations()
 	return nil
 }
 

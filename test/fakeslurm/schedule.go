@@ -136,10 +136,6 @@ func (p *pass) mayStart(j *job, in *partition) bool {
 		j.reason = reasonReservation
 		return false
 	}
-	if limit := p.c.limitOf(j); limit != "" {
-		j.reason = limit
-		return false
-	}
 	if r == nil {
 		return true
 	}

@@ -28,7 +28,7 @@ func (c *Cluster) Scontrol(ctx context.Context, line string) error {
 	name := said.fields["reservationname"]
 	switch {
 	case verb == "create":
-		return c.create(said.reservation(name, c.o.Now()), said.nodes, "reservationname="+name)
+		return c.create(said.reservation(name, time.Now()), said.nodes, "reservationname="+name)
 	case verb == "delete":
 		return c.deleteReservation(name)
 	case verb == "update" && said.fields["jobid"] != "":
@@ -64,9 +64,9 @@ func (c *Cluster) parse(line string) (*words, error) {
 			w.operator = strings.TrimPrefix(key, bare) + "="
 			w.nodes, err = slurm.Expand(value)
 		case "starttime":
-			w.start, err = parseTime(value, c.o.Now())
+			w.start, err = parseTime(value, time.Now())
 		case "endtime":
-			w.end, err = parseTime(value, c.o.Now())
+			w.end, err = parseTime(value, time.Now())
 		case "duration":
 			w.lasts, err = parseDuration(value)
 		case "flags":
@@ -144,15 +144,12 @@ func (c *Cluster) updateReservation(name string, said *words) error {
 		return refuse(call, "+=/-= notation is not supported when updating nodes", nil)
 	}
 	if said.operator != "" {
-		if err := c.setNodes(r, name, said.list(names(r.nodes))); err != nil {
+		if err := c.setNodes(r, said.list(names(r.nodes)), call); err != nil {
 			return err
 		}
 	}
-	if err := c.setTimes(r, name, slurm.ReservationChange{Start: said.start, End: said.end, Purge: said.purge}); err != nil {
-		return err
-	}
 	r.mode |= said.mode
-	return nil
+	return c.setTimes(r, said, call)
 }
 
 // list applies nodes=, nodes+= or nodes-= to a reservation's node names.

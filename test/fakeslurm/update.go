@@ -36,7 +36,7 @@ func (c *Cluster) UpdateNodes(ctx context.Context, list []string, change slurm.N
 	if unknown {
 		err = refuse(call, "Invalid node name specified", scontrol.ErrUnknownNode)
 	}
-	now := c.o.Now()
+	now := time.Now()
 	for _, n := range nodes {
 		if n.frozen || !c.change(n, change, now) {
 			err = refuse(call, "Invalid node state specified", nil)
@@ -78,14 +78,10 @@ func (c *Cluster) transition(word string) func(n *node, now time.Time) bool {
 		return c.powerUp
 	case "power_down":
 		return c.powerDown
-	case "power_down_asap":
-		return c.powerDownSoon
 	case "power_down_force":
 		return c.powerDownNow
 	case "resume":
 		return c.resumeNode
-	case "undrain":
-		return c.undrain
 	case "idle":
 		return c.idle
 	case "drain":
@@ -121,15 +117,6 @@ func (c *Cluster) powerDown(n *node, now time.Time) bool {
 	return true
 }
 
-// powerDownSoon lets the node's jobs end, but no others start.
-func (c *Cluster) powerDownSoon(n *node, now time.Time) bool {
-	n.set(slurm.Drain)
-	if n.reason == "" {
-		n.reason, n.reasonBy = "POWER_DOWN_ASAP", "" // not set by a user
-	}
-	return c.powerDown(n, now)
-}
-
 // powerDownNow removes the node's jobs and powers it down in any state.
 func (c *Cluster) powerDownNow(n *node, now time.Time) bool {
 	if n.has(slurm.PoweringDown) {
@@ -161,15 +148,6 @@ func (c *Cluster) resumeNode(n *node, now time.Time) bool {
 		c.askAgain(n, now)
 	}
 	c.serve(n, now)
-	return true
-}
-
-// undrain ends a drain. A DOWN node stays DOWN.
-func (c *Cluster) undrain(n *node, now time.Time) bool {
-	c.askAgain(n, now)
-	if !n.down {
-		c.serve(n, now)
-	}
 	return true
 }
 

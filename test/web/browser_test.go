@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -192,14 +191,6 @@ func (b *browser) zone(name string) {
 func (b *browser) scripts(allowed bool) {
 	b.t.Helper()
 	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": !allowed}, nil)
-}
-
-// click clicks the first element that matches a selector and waits for the next page.
-func (b *browser) click(selector string) {
-	b.t.Helper()
-	b.eval("window.stays = true; document.querySelector(" + strconv.Quote(selector) + ").click()")
-	require.Eventually(b.t, func() bool { return b.eval(`!window.stays && document.readyState == "complete"`) == "true" },
-		time.Minute, 100*time.Millisecond, selector)
 }
 
 // errors returns the errors on the console so far.

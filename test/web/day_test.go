@@ -71,30 +71,37 @@ func dayConfig(t *testing.T) *config.Config {
 // order is a job that a user submits at a time of the day.
 type order struct {
 	at   time.Duration // before the end
-	user string
-	fakeslurm.JobSpec
+	spec fakeslurm.JobSpec
+}
+
+func orderOf(at time.Duration, user, partition string, nodes int, limit, run time.Duration) order {
+	return order{at, fakeslurm.JobSpec{User: user, Partition: partition, Nodes: nodes, Limit: limit, Run: run}}
 }
 
 // orders returns the day's jobs. The last ones are in the state that the pictures show.
 func orders() (all []order) {
 	random := rand.New(rand.NewPCG(7, 11))
 	train := []string{"mchen", "priya", "tomas", "sofia", "jlee"}
-	for at := 24 * time.Hour; at > 3*time.Hour; at -= time.Duration(10+random.IntN(50)) * time.Minute {
-		spec := fakeslurm.JobSpec{Partition: "train,train-eu", Nodes: []int{1, 1, 2, 2, 4, 8}[random.IntN(6)], Limit: time.Duration([]int{2, 4, 4, 8}[random.IntN(4)]) * time.Hour}
+	const both, minute, hour = "train,train-eu", time.Minute, time.Hour
+	for at := 24 * hour; at > 3*hour; at -= time.Duration(10+random.IntN(50)) * minute {
+		o := orderOf(at, "", both, []int{1, 1, 2, 2, 4, 8}[random.IntN(6)], time.Duration([]int{2, 4, 4, 8}[random.IntN(4)])*hour, 0)
 		if random.IntN(3) == 0 {
-			spec = fakeslurm.JobSpec{Partition: "dev", Nodes: 1, Limit: 4 * time.Hour}
+			o = orderOf(at, "", "dev", 1, 4*hour, 0)
 		}
-		spec.Run = time.Duration(float64(spec.Limit) * (.3 + .6*random.Float64()))
-		all = append(all, order{at, train[random.IntN(len(train))], spec})
+		o.spec.Run = time.Duration(float64(o.spec.Limit) * (.3 + .6*random.Float64()))
+		o.spec.User = train[random.IntN(len(train))]
+		all = append(all, o)
 	}
+	tasks := orderOf(95*minute, "sofia", "train", 1, 2*hour, hour)
+	tasks.spec.Tasks = 3
 	return append(all,
-		order{160 * time.Minute, "priya", fakeslurm.JobSpec{Partition: "train,train-eu", Nodes: 8, Limit: 8 * time.Hour, Run: 7 * time.Hour}},
-		order{130 * time.Minute, "mchen", fakeslurm.JobSpec{Partition: "train", Nodes: 4, Limit: 4 * time.Hour, Run: 3 * time.Hour}},
-		order{95 * time.Minute, "sofia", fakeslurm.JobSpec{Partition: "train", Nodes: 1, Tasks: 3, Limit: 2 * time.Hour, Run: time.Hour}},
-		order{70 * time.Minute, "tomas", fakeslurm.JobSpec{Partition: "dev", Nodes: 1, Limit: 4 * time.Hour, Run: 3 * time.Hour}},
-		order{65 * time.Minute, "jlee", fakeslurm.JobSpec{Partition: "dev", Nodes: 2, Limit: 2 * time.Hour, Run: 40 * time.Minute}},
-		order{45 * time.Minute, "sofia", fakeslurm.JobSpec{Partition: "dev", Nodes: 3, Limit: time.Hour, Run: 50 * time.Minute}},
-		order{20 * time.Minute, "jlee", fakeslurm.JobSpec{Partition: "train", Nodes: 2, Limit: 2 * time.Hour, Run: time.Hour}},
+		orderOf(160*minute, "priya", both, 8, 8*hour, 7*hour),
+		orderOf(130*minute, "mchen", "train", 4, 4*hour, 3*hour),
+		tasks,
+		orderOf(70*minute, "tomas", "dev", 1, 4*hour, 3*hour),
+		orderOf(65*minute, "jlee", "dev", 2, 2*hour, 40*minute),
+		orderOf(45*minute, "sofia", "dev", 3, hour, 50*minute),
+		orderOf(20*minute, "jlee", "train", 2, 2*hour, hour),
 	)
 }
 
@@ -210,8 +217,7 @@ func (c *dayCluster) play() {
 			changes = changes[1:]
 		}
 		for len(jobs) > 0 && jobs[0].at >= left {
-			jobs[0].User = jobs[0].user
-			_, err := c.slurm.Submit(jobs[0].JobSpec)
+			_, err := c.slurm.Submit(jobs[0].spec)
 			require.NoError(c.t, err)
 			jobs = jobs[1:]
 		}

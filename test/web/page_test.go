@@ -77,17 +77,11 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 
 	b.screen(1100, 900, "light")
 	b.visit(page)
-	assert.Equal(t, "slurmflex · alpha", b.eval("document.title"))
-	assert.Equal(t, page+"icon.svg", b.eval(`document.querySelector("link[rel=icon]").href`))
 	awaitOnPage(t, b, shown("running", first), "job "+first+" to run")
 	awaitOnPage(t, b, shown("queued", second), "job "+second+" to be queued")
-	awaitOnPage(t, b, `document.body.innerText.includes("no capacity")`, "the cause of the last error to show")
 	awaitOnPage(t, b, drawn("timeline", "booting")+"&&"+drawn("timeline", "running")+"&&"+drawn("chart:not(.timeline)", "waiting"),
 		"the timeline and the history to be drawn")
-	assert.Contains(t, b.eval(`document.querySelector(".tiles dd").innerText`), "1 running")
 	assert.Equal(t, "true", b.eval(`/^now, \d\d:\d\d$/.test(document.querySelector(".timeline .tick.now").textContent)`), "the now-line has a label")
-	assert.Equal(t, "true", b.eval(`document.body.innerText.includes("Nodes in the last day")`))
-	assert.Equal(t, "true", b.eval(`document.body.innerText.includes("alpha-st-0")`), "the static node")
 	accessible(t, b, 1100)
 	b.eval(`document.getElementById("q").value = "` + second + `"`)
 
@@ -130,16 +124,12 @@ func TestPageShowsAJobQueuedAndThenRunning(t *testing.T) {
 		b.screen(1100, 1000, "light")
 		b.visit(page + "why?q=" + second)
 		assert.Contains(t, b.eval("document.body.innerText"), "job "+second+" (root)\n")
-		for _, kind := range []string{"machines requested", "machines created", "running"} {
-			awaitOnPage(t, b, happened(kind), kind+" to show")
-		}
+		awaitOnPage(t, b, happened("running"), "its start to show")
 		accessible(t, b, 1100)
 		accessible(t, b, 390)
 		_, err := l.Slurm(t.Context(), "scancel", second)
 		require.NoError(t, err)
 		awaitOnPage(t, b, happened("ended"), "the job to end, without loading the page again")
-		b.visit(page)
-		awaitOnPage(t, b, `document.getElementById("ended").textContent.includes("`+second+`")`, "it to be listed")
 	})
 	assert.Empty(t, b.errors(), "on the console")
 

@@ -1,11 +1,7 @@
 // Package site generates clusters of any size for benchmarks, in the states that a pass may find.
 package site
 
-import (
-	"fmt"
-
-	"slurmflex/config"
-)
+import "slurmflex/config"
 
 // The names that all clusters share.
 const (
@@ -31,9 +27,6 @@ func Text(nodes int, more string) string {
 func Config(nodes int) (*config.Config, error) {
 	return config.Parse("bench.yaml", []byte(Text(nodes, "")))
 }
-
-// Node returns the name of the node with this index.
-func Node(i int) string { return fmt.Sprintf("%s-%s-%d", Cluster, NodeSet, i) }
 
 // Nodes returns the names of n nodes, starting at index first.
 func Nodes(first, n int) []string { return Places(1)[0].Nodes(first, n) }

@@ -39,7 +39,7 @@ func TestImportantJobStartsAmongManySmallJobs(t *testing.T) {
 				require.NoError(t, err)
 				nodes := names("alpha-a3-[0-7]")
 				cluster := fakeslurm.New(fakeslurm.Options{
-					Version: "24.11", PrivateCloud: true, Nodes: nodes, Backfill: 30 * time.Second,
+					Version: "24.11", Nodes: nodes, Backfill: 30 * time.Second,
 					Partitions:    []slurm.Partition{{Name: "train", Nodes: nodes, Exclusive: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}, PowerDownOnIdle: true, Up: true, Begins: true}},
 					ResumeTimeout: 30 * time.Minute, SuspendTimeout: 2 * time.Minute, SuspendTime: 10 * time.Minute,
 				})

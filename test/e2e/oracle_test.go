@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -29,7 +30,7 @@ func seedOfTheDay() uint64 {
 	return uint64(time.Now().Unix() / 86400)
 }
 
-// pendingAndOracle returns two clusters with the same nodes, and with those keys for nodesets. In the second
+// pendingAndOracle returns two clusters with the same nodes, and with those keys of dws_flex. In the second
 // one, Slurm allocates nodes at once.
 func pendingAndOracle(t *testing.T, keys map[string]string) (pending, oracle *lab.Lab) {
 	t.Helper()
@@ -38,7 +39,7 @@ func pendingAndOracle(t *testing.T, keys map[string]string) (pending, oracle *la
 		"bc: {partition_name: bc, enable_job_exclusive: true, partition_nodeset: [b, c]}",
 	}}
 	for name, machine := range map[string]string{"a": "a2-highgpu-8g", "b": "a3-highgpu-8g", "c": "g2-standard-48", "d": "h4d-standard-192"} {
-		o.NodeSets = append(o.NodeSets, lab.NodeSet{Name: name, Machine: machine, Size: 16, FlexKeys: "use_job_duration: true" + keys[name]})
+		o.NodeSets = append(o.NodeSets, lab.NodeSet{Name: name, Machine: machine, Size: 16, FlexKeys: cmp.Or(keys[name], "use_job_duration: true")})
 	}
 	pending = cluster(t, o)
 	o.Configuring = true
@@ -153,7 +154,7 @@ func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
 // TestScarceNodesServeEveryJob submits three times as many random jobs as both clusters have nodes for. The
 // same jobs must be left in the end: those that are held, for example.
 func TestScarceNodesServeEveryJob(t *testing.T) {
-	pending, oracle := pendingAndOracle(t, map[string]string{"b": ", keep_idle: 600", "c": ", keep_idle: 600"})
+	pending, oracle := pendingAndOracle(t, map[string]string{"b": "keep_idle: 600", "c": "keep_idle: 600"})
 	seed := seedOfTheDay()
 	d := &drawing{rand.New(rand.NewPCG(seed, 1)), 50}
 	jobs := d.batch(300)

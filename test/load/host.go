@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -53,6 +54,7 @@ type setting struct {
 	interval time.Duration // between the daemon's own passes
 	attempts time.Duration // between a request's attempts; 0: as by default
 	room     int           // machines per region; 0: enough for all
+	front    func(http.Handler) http.Handler
 }
 
 // idleTime is how long Compute keeps an unused connection. It is shorter than the time for which
@@ -81,7 +83,7 @@ func (b *bench) newHost(s setting) *host {
 		c.Zones = append(c.Zones, p.Zone)
 	}
 	h.cloud, h.slurm = fakegce.New(c), fakeslurm.New(o)
-	h.serve()
+	h.serve(s.front)
 	for _, p := range places {
 		must.Get(h.cloud.AddTemplate(p.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine)))
 		must.Do(h.cloud.SetQuota(p.Region, "ACTIVE_RESIZE_REQUESTS", site.ActiveRequests))
@@ -95,8 +97,8 @@ func (b *bench) newHost(s setting) *host {
 	return h
 }
 
-// serve starts the servers of Slurm's commands and of Compute.
-func (h *host) serve() {
+// serve starts the servers of Slurm's commands and of Compute, whose calls pass through front.
+func (h *host) serve(front func(http.Handler) http.Handler) {
 	for _, folder := range []string{"bin", "run"} {
 		must.Do(os.Mkdir(h.path(folder), 0o700))
 	}
@@ -104,6 +106,9 @@ func (h *host) serve() {
 	h.running.Go(func() { h.slurmctld.serve(h.commands) })
 	must.Do(writeCommands(h.path("bin"), h.commands.Addr()))
 	h.compute = httptest.NewUnstartedServer(h.cloud)
+	if front != nil {
+		h.compute.Config.Handler = front(h.cloud)
+	}
 	h.compute.Config.IdleTimeout = idleTime
 	h.compute.Start()
 }

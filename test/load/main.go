@@ -1,7 +1,7 @@
 // Command load tests slurmflex under load. It runs the real programs against the model of Slurm,
 // behind commands that run as child processes, and against the fake Compute API over TCP.
 //
-//	load bench [--build build] [--scripts scripts]
+//	load bench [--build build] [--scripts scripts] [--run REGEXP]
 //	load soak [--build build] [--for 1h]
 //
 // bench measures slurmflex against its targets and prints one line per row: its name, its value,
@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -58,10 +59,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	switch verb {
 	case "bench":
 		scripts := flags.String("scripts", "scripts", "the `folder` of the hooks' wrappers")
+		only := flags.String("run", "", "only the trials with a name that matches the `regexp`")
 		if err := parse(flags, args); err != nil {
 			return err
 		}
-		return measure(ctx, *build, *scripts, out)
+		wanted, err := regexp.Compile(*only)
+		if err != nil {
+			return fmt.Errorf("--run %s: %w", *only, err)
+		}
+		return measure(ctx, *build, *scripts, wanted, out)
 	case "soak":
 		lasts := flags.Duration("for", time.Hour, "how long to run, in `time`: a day takes about a minute")
 		if err := parse(flags, args); err != nil {
@@ -85,11 +91,21 @@ func parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// measure runs the trials one after the other.
-func measure(ctx context.Context, build, scripts string, out io.Writer) error {
+// measure runs the selected trials one after the other.
+func measure(ctx context.Context, build, scripts string, wanted *regexp.Regexp, out io.Writer) error {
 	return must.Try(func() {
 		b := &bench{build: must.Get(filepath.Abs(build)), scripts: must.Get(filepath.Abs(scripts)), dir: must.Get(os.MkdirTemp("", "slurmflex-bench-"))}
 		defer os.RemoveAll(b.dir)
-		must.Do(write(out, append(b.widePass(ctx), b.startOfAJob(ctx)...)))
+		var rows []row
+		for _, trial := range []struct {
+			name string
+			run  func(context.Context) []row
+		}{{"steady pass", b.steadyPass}, {"wide pass", b.widePass}, {"start of a job", b.startOfAJob}} {
+			if wanted.MatchString(trial.name) {
+				fmt.Fprintln(os.Stderr, "bench:", trial.name)
+				rows = append(rows, trial.run(ctx)...)
+			}
+		}
+		must.Do(write(out, rows))
 	})
 }

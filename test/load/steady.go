@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +18,7 @@ import (
 	"slurmflex/test/must"
 )
 
-// A steady cluster: of 5,000 nodes, 4,000 run 1,000 jobs, 200 wait for 20 requests, and the
+// The steady cluster: of 5,000 nodes, 4,000 run 1,000 jobs, 200 wait for 20 requests, and the
 // others are powered down.
 const (
 	steadyNodes = 5_000
@@ -30,43 +32,94 @@ const (
 // A steady pass reads the pages of groups and instances, and each waiting request.
 const steadyCalls = (steadyJobs+waitingJobs+page-1)/page + (steadyJobs*steadySize+page-1)/page + waitingJobs
 
-// The unmeasured first passes of a daemon, which fill its caches, and the measured passes.
+// The unmeasured first passes of a daemon, which fill its caches; and the measured passes of the
+// steady cluster and of the wide cluster.
 const (
 	warmPasses     = 3
-	measuredPasses = 3
+	measuredPasses = 9
+	wideMeasured   = 3
 )
+
+// steadyPass measures a daemon's passes over the steady cluster.
+func (b *bench) steadyPass(ctx context.Context) []row {
+	s := b.steady(ctx, 1, measuredPasses)
+	return []row{
+		{"steady pass, 5,000 nodes, 1,020 groups: CPU", s.cpu, "ms CPU", 200},
+		{"steady pass: memory of the process", s.memory, "MiB", 110},
+		{"steady pass: API calls, pages and waiting requests only", s.calls, "calls", steadyCalls},
+		{"steady pass: answers of Compute, compressed", s.sent, "MiB", 0.3},
+	}
+}
 
 // wideRegions is the number of regions of the site in docs/dev/testing.md. Each region is as large as the
 // steady cluster.
 const wideRegions = 10
 
-// widePass measures a new daemon's passes over ten steady clusters in ten regions. The passes change
-// nothing in the cloud.
+// widePass measures a daemon's passes over ten steady clusters in ten regions.
 func (b *bench) widePass(ctx context.Context) []row {
-	h := b.newHost(setting{nodes: steadyNodes, regions: wideRegions, interval: time.Hour, room: steadyJobs * steadySize})
+	s := b.steady(ctx, wideRegions, wideMeasured)
+	return []row{
+		{"pass over 50,000 nodes in 10 regions, 10,200 groups: CPU", s.cpu, "ms CPU", 5000},
+		{"the same: memory of the process", s.memory, "MiB", 1024},
+		{"the same: API calls", s.calls, "calls", wideRegions * steadyCalls},
+		{"the same: answers of Compute, compressed", s.sent, "MiB", 3},
+	}
+}
+
+// steadily is the cost of a steady pass.
+type steadily struct {
+	cpu, memory, calls, sent float64 // in ms, MiB, calls and MiB
+}
+
+// steady measures a new daemon's passes over one steady cluster per region. The passes change
+// nothing in the cloud.
+func (b *bench) steady(ctx context.Context, regions, passes int) steadily {
+	var sent atomic.Int64
+	h := b.newHost(setting{
+		nodes: steadyNodes, regions: regions, interval: time.Hour, room: steadyJobs * steadySize,
+		front: func(next http.Handler) http.Handler { return counting(next, &sent) },
+	})
 	defer h.end()
 	h.begin(ctx)
-	h.fill(ctx, wideRegions)
+	h.fill(ctx, regions)
 	must.Do(h.stop())
 	h.begin(ctx)
 	var took []time.Duration
-	for i := range warmPasses + measuredPasses {
+	for i := range warmPasses + passes {
 		if i == warmPasses {
 			h.cloud.ResetCalls()
+			sent.Store(0)
 		}
-		before := cpuTime(h.daemon.Process.Pid)
+		before := cpuTime(clockOf(h.daemon.Process.Pid))
 		h.pass(ctx)
-		took = append(took, cpuTime(h.daemon.Process.Pid)-before)
+		took = append(took, cpuTime(clockOf(h.daemon.Process.Pid))-before)
 	}
 	calls := h.cloud.Counts()
 	if n := changes(calls); n > 0 {
 		must.Do(fmt.Errorf("passes over a steady cluster changed something: %v", calls))
 	}
-	return []row{
-		{"pass over 50,000 nodes in 10 regions, 10,200 groups: CPU", float64(median(took[warmPasses:])) / millisecond, "ms CPU", 5000},
-		{"the same: memory of the process", mostMemory(h.daemon.Process.Pid), "MiB", 1024},
-		{"the same: API calls, pages and waiting requests only", float64(total(calls)) / measuredPasses, "calls", wideRegions * steadyCalls},
+	return steadily{
+		float64(median(took[warmPasses:])) / millisecond, mostMemory(h.daemon.Process.Pid),
+		float64(total(calls)) / float64(passes), float64(sent.Load()) / float64(passes) / mebibyte,
 	}
+}
+
+// counting adds up the bytes of the bodies in next's answers.
+func counting(next http.Handler, sent *atomic.Int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(&countedWriter{w, sent}, r)
+	})
+}
+
+type countedWriter struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+func (w *countedWriter) Write(text []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(text)
+	w.sent.Add(int64(n))
+	return n, err
 }
 
 // changes counts the calls that modify the cloud.
@@ -127,12 +180,17 @@ func (h *host) pass(ctx context.Context) {
 	})
 }
 
-// cpuTime returns the CPU time of a process so far, in user mode and in the kernel, with garbage
-// collection. Unlike getrusage's, it is more precise than a tick. Its clock is that of
-// clock_getcpuclockid.
-func cpuTime(pid int) time.Duration {
+// clockOf returns the CPU-time clock of a process, as defined by clock_getcpuclockid. It includes
+// garbage collection.
+func clockOf(pid int) int32 { return int32(^pid<<3 | 2) }
+
+// cpuTime returns the CPU time of a thread or a process so far, in user mode and in the kernel.
+// Unlike getrusage's, it is more precise than a tick.
+func cpuTime(clock int32) time.Duration {
 	var t unix.Timespec
-	must.Do(unix.ClockGettime(int32(^pid<<3|2), &t))
+	if err := unix.ClockGettime(clock, &t); err != nil {
+		panic(err) // it fails only for wrong arguments
+	}
 	return time.Duration(t.Nano())
 }
 

@@ -154,7 +154,7 @@ func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
 // TestScarceNodesServeEveryJob submits three times as many random jobs as both clusters have nodes for. The
 // same jobs must be left in the end: those that are held, for example.
 func TestScarceNodesServeEveryJob(t *testing.T) {
-	pending, oracle := pendingAndOracle(t, map[string]string{"b": "keep_idle: 600", "c": "keep_idle: 600"})
+	pending, oracle := pendingAndOracle(t, map[string]string{"b": "keep_idle: 30", "c": "keep_idle: 60"})
 	seed := seedOfTheDay()
 	d := &drawing{rand.New(rand.NewPCG(seed, 1)), 50}
 	jobs := d.batch(300)

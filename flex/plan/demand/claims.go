@@ -28,7 +28,6 @@ type Claim struct {
 	// The workload policy of the machines that its machines must be near; empty: a policy of its
 	// own.
 	Policy string
-	Static bool // a static node, which slurmflex always wants up
 	// The door for whose pending job slurmflex chose the nodes; nil: Slurm or a site chose them.
 	Door *scene.Door
 	Live *scene.Live // the live request for its nodes, if there is one
@@ -36,7 +35,11 @@ type Claim struct {
 	Missing []string // nodes that have neither an instance nor a request
 	First   []string // what must happen before anything can be requested
 
-	// The notes of package rules, which take them before they judge.
+	Notes
+}
+
+// Notes are what the rules need to know of a claim. Package rules notes them before it judges any claim.
+type Notes struct {
 	Asked      scene.Asked // how long a request for the claim was live or refused
 	Incomplete string      // how its job has waited too long for the remaining nodes; empty: it has not
 }
@@ -131,7 +134,7 @@ type rank struct {
 // NewClaim returns a claim for the node, without its nodes and lease. part is the number of the
 // group among those of the job's nodeset, from 0; queued: the nodes arrive together.
 func NewClaim(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part int) *Claim {
-	c := &Claim{Set: m.Set, Job: job, Zones: m.Set.Zones, Static: m.Set.IsStatic(m.Index)}
+	c := &Claim{Set: m.Set, Job: job, Zones: m.Set.Zones}
 	if m.Door != nil && job == m.Door.Taker {
 		c.Door = m.Door
 	}

@@ -17,7 +17,7 @@ import (
 func giveUp(w *demand.Wanted, c *demand.Claim, then action.Then, hopeless bool, key, reason string) Ruling {
 	v := Ruling{Why: reason, Problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s: %s", c.Group, reason)}}
 	switch {
-	case c.Job == nil && c.Static:
+	case c.Job == nil && isStatic(w.Scene, c):
 		v.Do = Waits
 	case c.Job == nil:
 		v.Do = PowersDown
@@ -96,11 +96,17 @@ func (v Ruling) decided() Ruling {
 // instead of requeueing it.
 func Keeps(s *scene.Scene, c *demand.Claim) bool { return s.WouldEnd(c.Holders) }
 
+// isStatic reports whether the claim is for a static node, which slurmflex always wants up.
+func isStatic(s *scene.Scene, c *demand.Claim) bool {
+	m := s.Node(c.Nodes[0])
+	return m.Set.IsStatic(m.Index)
+}
+
 // stays reports whether a claim would keep its nodes if slurmflex gave up on it although another
 // attempt may succeed.
 func stays(s *scene.Scene, c *demand.Claim) bool {
 	if c.Job == nil {
-		return c.Static
+		return isStatic(s, c)
 	}
 	return Keeps(s, c) || len(takeable(s, c.Job, false)) == 0
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
@@ -85,6 +86,22 @@ func TestJobThatSlurmDoesNotPlanIsAProblemAfterFiveMinutes(t *testing.T) {
 		w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-waited)}
 		problems := plan.Compute(w.Scene()).Problems
 		assert.Len(t, problems, want, waited)
+	}
+}
+
+func TestNodesWithIdleMachinesAreNotOutOfService(t *testing.T) {
+	for limit, want := range map[time.Duration]string{
+		24 * time.Hour: "needs 2 nodes; 1 of nodeset a3 is free, 4 with idle machines, which start no job of more than 23:00:00 (bf_window)",
+		2 * time.Hour:  "needs 2 nodes; 1 of nodeset a3 is free, 4 with idle machines",
+	} {
+		w := unaskedIn(5)
+		w.keep()
+		w.up("alpha-a3-[0-3]")
+		w.Snap.Reservations[0].Nodes = []string{"alpha-a3-4"}
+		w.job().Limit.Duration = limit
+		held := plan.Compute(w.Scene()).Held
+		require.Len(t, held, 1)
+		assert.Equal(t, want, held[0].Obstacle)
 	}
 }
 

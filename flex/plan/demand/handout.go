@@ -151,7 +151,7 @@ func (h *handout) offer(left []*scene.Node) {
 				continue
 			}
 			made := slices.Concat(idle[set], membersOf(left, set))
-			if j.Limit.Kind != slurm.LimitSet || h.Seen.Now.Add(j.Limit.Duration).After(Horizon(h.Scene)) {
+			if h.Seen.Now.Add(runsFor(j)).After(Horizon(h.Scene)) {
 				// Slurm starts no job on a warm dynamic node that may run beyond the horizon.
 				made = slices.DeleteFunc(made, func(m *scene.Node) bool { return !m.Set.IsStatic(m.Index) })
 			}

@@ -16,6 +16,7 @@ import (
 type stock struct {
 	set         *config.NodeSet
 	free, taken int
+	idle        int      // with a machine that no job has
 	others      int      // out of service, powering down, or closed for another reason
 	by          []string // the jobs that have the taken nodes, as squeue shows them
 	frees       time.Time
@@ -48,7 +49,7 @@ func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 			return ownLimit(throttle), time.Time{}
 		case slurm.LacksNodes(j.Reason):
 			if short := all.shortOf(j, PlacesOf(s, ours, j)); short != nil {
-				return short.text(j), short.frees
+				return short.text(s, j), short.frees
 			}
 		}
 		return "", time.Time{}
@@ -61,7 +62,7 @@ func (t stocks) shortOf(j *slurm.Job, places []*config.NodeSet) *stock {
 	var most *stock
 	for _, set := range places {
 		of := t.count(set)
-		if size := of.free + of.taken + of.others; size > 0 && (most == nil || size >= j.NodeCount && of.free > most.free) {
+		if size := of.free + of.taken + of.idle + of.others; size > 0 && (most == nil || size >= j.NodeCount && of.free > most.free) {
 			most = of
 		}
 	}
@@ -89,6 +90,8 @@ func (t stocks) count(set *config.NodeSet) *stock {
 		switch {
 		case t.isFree(m):
 			of.free++
+		case isWarm(m):
+			of.idle++
 		case len(holders) == 0:
 			of.others++
 		default:
@@ -121,7 +124,7 @@ func endOf(s *scene.Scene, j *slurm.Job) time.Time {
 const shownJobs = 4
 
 // text describes how many nodes the job needs, and which jobs have the others.
-func (t *stock) text(j *slurm.Job) string {
+func (t *stock) text(s *scene.Scene, j *slurm.Job) string {
 	text := fmt.Sprintf("needs %s; %d of nodeset %s %s free", action.Amount(max(j.NodeCount, 1), "node"), t.free, t.set.Name, be(t.free))
 	if t.taken > 0 {
 		shown, more := t.by[:min(len(t.by), shownJobs)], ""
@@ -133,6 +136,12 @@ func (t *stock) text(j *slurm.Job) string {
 			noun = "job"
 		}
 		text += fmt.Sprintf(", %d taken by %s %s%s", t.taken, noun, strings.Join(shown, ", "), more)
+	}
+	if t.idle > 0 {
+		text += fmt.Sprintf(", %d with idle machines", t.idle)
+		if ahead := Horizon(s).Sub(s.Seen.Now); runsFor(j) > ahead && Covered(s)[t.set] {
+			text += fmt.Sprintf(", which start no job of more than %s (bf_window)", slurm.Clock(ahead))
+		}
 	}
 	if t.others > 0 {
 		text += fmt.Sprintf(", %d %s out of service", t.others, be(t.others))

@@ -56,7 +56,7 @@ func (h *handout) unasked() (all []Wait) {
 			wait.Obstacle = h.needsTaken(j)
 		case short != nil:
 			wait.NodeSet, wait.Region = short.set.Name, short.set.Region
-			wait.Obstacle, wait.Frees = short.text(j), short.frees
+			wait.Obstacle, wait.Frees = short.text(h.Scene, j), short.frees
 		default:
 			wait.Obstacle = "Slurm has not planned it yet"
 			if wait.Since = h.Seen.Unasked[j.ID]; wait.Since.IsZero() {

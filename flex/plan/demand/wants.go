@@ -202,11 +202,15 @@ func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
 // job without a time limit fits only a machine without an end.
 func lastsFor(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 	until, _ := s.FreeUntil(m)
-	runs := j.Limit.Duration
+	return until.IsZero() || !s.Seen.Now.Add(runsFor(j)).After(until)
+}
+
+// runsFor returns how long the job may run.
+func runsFor(j *slurm.Job) time.Duration {
 	if j.Limit.Kind != slurm.LimitSet {
-		runs = config.NoLease
+		return config.NoLease
 	}
-	return until.IsZero() || !s.Seen.Now.Add(runs).After(until)
+	return j.Limit.Duration
 }
 
 // tasksAtWork counts the tasks of each array that have nodes or a door.

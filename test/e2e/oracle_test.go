@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -30,16 +29,23 @@ func seedOfTheDay() uint64 {
 	return uint64(time.Now().Unix() / 86400)
 }
 
-// pendingAndOracle returns two clusters with the same nodes, and with those keys of dws_flex. In the second
-// one, Slurm allocates nodes at once.
-func pendingAndOracle(t *testing.T, keys map[string]string) (pending, oracle *lab.Lab) {
+// pendingAndOracle returns two clusters with the same nodes. In the second one, Slurm allocates nodes at
+// once. Both have static nodes, and two nodesets keep their machines for a while, if keeps is set.
+func pendingAndOracle(t *testing.T, keeps bool) (pending, oracle *lab.Lab) {
 	t.Helper()
 	o := lab.Options{Daemon: true, Partitions: []string{
 		"aa: {partition_name: aa, enable_job_exclusive: true, partition_nodeset: [a]}",
 		"bc: {partition_name: bc, enable_job_exclusive: true, partition_nodeset: [b, c]}",
 	}}
 	for name, machine := range map[string]string{"a": "a2-highgpu-8g", "b": "a3-highgpu-8g", "c": "g2-standard-48", "d": "h4d-standard-192"} {
-		o.NodeSets = append(o.NodeSets, lab.NodeSet{Name: name, Machine: machine, Size: 16, FlexKeys: cmp.Or(keys[name], "use_job_duration: true")})
+		set := lab.NodeSet{Name: name, Machine: machine, Size: 16, FlexKeys: "use_job_duration: true"}
+		switch {
+		case keeps && name == "d":
+			set.Static = 2
+		case keeps && name != "a":
+			set.FlexKeys = "keep_idle: 45"
+		}
+		o.NodeSets = append(o.NodeSets, set)
 	}
 	pending = cluster(t, o)
 	o.Configuring = true
@@ -98,7 +104,7 @@ func submitBoth(t *testing.T, pending, oracle *lab.Lab, jobs []drawnJob, runs st
 // both, and no other job may get a machine. There are always enough nodes for all jobs, but not for the largest
 // number that a job accepts: while a job has no reservation, Slurm plans nodes for it in each of its partitions.
 func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
-	pending, oracle := pendingAndOracle(t, nil)
+	pending, oracle := pendingAndOracle(t, false)
 	shut(t, oracle) // its jobs stay CONFIGURING
 	seed := seedOfTheDay()
 	d := &drawing{rand.New(rand.NewPCG(seed, 0)), 14}
@@ -154,7 +160,7 @@ func TestPendingJobsGetTheAnswerThatSlurmGives(t *testing.T) {
 // TestScarceNodesServeEveryJob submits three times as many random jobs as both clusters have nodes for. The
 // same jobs must be left in the end: those that are held, for example.
 func TestScarceNodesServeEveryJob(t *testing.T) {
-	pending, oracle := pendingAndOracle(t, map[string]string{"b": "keep_idle: 30", "c": "keep_idle: 60"})
+	pending, oracle := pendingAndOracle(t, true)
 	seed := seedOfTheDay()
 	d := &drawing{rand.New(rand.NewPCG(seed, 1)), 50}
 	jobs := d.batch(300)

@@ -213,28 +213,6 @@ func (g *gke) cancel(id string) {
 	g.awaitClean()
 }
 
-func TestJobOnGKEOutlivesItsGateway(t *testing.T) {
-	onGKE(t, func(t *testing.T, queue string) {
-		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
-		waits := g.submit("sleep 600", "-N1")
-		awaitWhy(t, g.l, waits, "not enough resources available")
-		g.awaitLease("1500")
-		assertPending(t, g.l, waits)
-		g.cancel(waits)
-
-		runs := g.submit("srun hostname; sleep 20", "-N2")
-		g.awaitLease("1500")
-		g.capacity(2)
-		g.awaitRunning(runs)
-		g.gateway.kill()
-		time.Sleep(8 * time.Second) // passes without the gateway
-		g.gateway.start()
-		awaitCompleted(t, g.l, runs)
-		assertNotRequeued(t, g.l, runs)
-		g.awaitClean()
-	})
-}
-
 func TestQuotaOnGKEIsNamedAndTriedAgain(t *testing.T) {
 	onGKE(t, func(t *testing.T, queue string) {
 		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
@@ -373,6 +351,7 @@ func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
 				}
 				waiting := g.submit("srun hostname", "-N2")
 				g.awaitLease("1500")
+				awaitWhy(t, g.l, waiting, "not enough resources available")
 				kill()
 				g.capacity(2)
 				awaitCompleted(t, g.l, waiting)

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,24 +59,6 @@ func TestJobLongerThanTheLeaseIsNotStarted(t *testing.T) {
 	await(t, time.Minute, "the reservation to go", func() bool {
 		return !strings.Contains(ask(t, l, "scontrol", "show", "reservation", "-o"), "slurmflex-alpha-")
 	})
-}
-
-func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
-	l := withDaemon(t)
-	over := filepath.Join(l.Dir, "over")
-	id := submitScript(t, l, "until [ -e "+over+" ]; do sleep 1; done", "-p", "fixed", "-w", "alpha-g2-0", "--time=30")
-	awaitRunning(t, l, id)
-	// Reservations start with the minute in which a lease ends.
-	minute := time.Now().Add(75 * time.Second).Truncate(time.Minute)
-	endLease(t, l, "alpha-g2-0", time.Until(minute.Add(50*time.Second)))
-	awaitReservation(t, l, "alpha-g2-0")
-	await(t, 100*time.Second, "the reservation to start", func() bool {
-		return strings.Contains(nodeState(t, l, "alpha-g2-0"), "MAINTENANCE")
-	})
-	awaitPasses(t, l, 2)
-	assert.Equal(t, "RUNNING", jobField(t, l, id, "JobState"))
-	require.NoError(t, os.WriteFile(over, nil, 0o644))
-	awaitDone(t, l, id)
 }
 
 func TestJobThatOutlivesItsLeaseIsWarnedAndContinuesElsewhere(t *testing.T) {

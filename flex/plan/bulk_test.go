@@ -31,15 +31,6 @@ func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 		inserted("alpha-bulk-0", 0)))
 }
 
-func TestBulkInsertNamesAllThatComputeNeeds(t *testing.T) {
-	p := planOf(alphaConfig(t), seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0")))
-	require.Len(t, p.Actions, 1)
-	spec := p.Actions[0].(action.BulkInsert).Spec
-	assert.Equal(t, "bulk-machine", spec.Template.MachineType)
-	assert.Equal(t, []string{"us-central1-a"}, spec.Zones)
-	assert.Equal(t, mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: 7}, spec.Stamp)
-}
-
 func TestProcessesDeriveTheSameOccasionForAnInsert(t *testing.T) {
 	spec := func(start time.Duration, more ...part) mig.BulkSpec {
 		s := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-[0-1]"), started(7, start), and(more...))

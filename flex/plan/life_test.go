@@ -123,10 +123,6 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 		job(7, "shared", "15:00", configured, "alpha-a3-0"), job(8, "shared", "15:00", configured, "alpha-a3-0"),
 		resumeTimeout(time.Hour), refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 6), commented("alpha-a3-0", timer+"11:40:00Z"), told(8, sixth)),
 		`set nodes alpha-a3-0 power_up comment "`+timer+`12:00:00Z"`, `set AdminComment of job 7: "`+sixth+`"`)
-	in("names what the last attempt met", waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
-		s.Groups[0].Requests[0].Cause, s.Groups[0].Requests[0].Message = mig.CauseCapacity, "ZONE_RESOURCE_POOL_EXHAUSTED: none"
-	}),
-		`set AdminComment of job 7: "`+waited+`; last attempt: no capacity"`)
 	in("counts from when the job was given its nodes, whichever attempt it is", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), started(7, 5*time.Hour)),
 		`set AdminComment of job 7: "flex-start: waiting since 2026-11-21T07:00:00Z for 2 × a3-machine for 00:15:00"`)
@@ -155,12 +151,6 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 		"return alpha-a3-[0-1] to Slurm and hold job 7: no capacity for 2 × a3-machine in 2h10m (provision_timeout 02:00:00)")
 	situations(t, with(t, "provision_timeout: 9000"))("not before provision_timeout", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), told(7, waited)))
-	situations(t, with(t, "provision_timeout: 600"))("ends there also where refusals leave no record",
-		seen(awaits(7, "alpha-a3-0"), func(s *setting) {
-			s.Jobs[0].Start = noon.Add(-10 * time.Minute)
-			s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
-		}, askedFor(10*time.Minute)),
-		"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00)")
 }
 
 func TestIncompleteAllocationIsReturned(t *testing.T) {

@@ -160,22 +160,3 @@ func TestTimerContinuesAcrossRequestsAndObstacles(t *testing.T) {
 	assert.Equal(t, 30*time.Minute, pass(100*time.Minute, attempt("a4", mig.Accepted, 95*time.Minute)).For)
 	assert.Zero(t, pass(110*time.Minute, started(7, -105*time.Minute)), "the job got its nodes again")
 }
-
-// With node_by_node, jobs that hold the same node share a request.
-func TestJobDoesNotInheritTheClockOfTheJobBeforeIt(t *testing.T) {
-	cfg := with(t, "provision_timeout: 7200, on_provision_timeout: cancel")
-	both := func(at time.Time, first bool) scene.Snapshot {
-		s := seen(nodes("alpha-one-3", poweringUp), job(7, "shared", "15:00", configured, "alpha-one-3"), important(2), started(7, 119*time.Minute),
-			job(8, "shared", "15:00", configured, "alpha-one-3"), important(1), started(8, 10*time.Minute),
-			group("alpha-one-node-3", mig.Stamp{NodeSet: "one", Node: "alpha-one-3", Job: 7}, request("a1", mig.Accepted, "alpha-one-3", 2*time.Hour)), asked(119*time.Minute))
-		s.Now = at
-		if !first {
-			s.Jobs = s.Jobs[1:]
-		}
-		return s
-	}
-	p := planOf(cfg, both(noon, true))
-	next := both(noon.Add(90*time.Second), false) // job 7 was cancelled
-	next.Asked = p.Asked
-	assert.NotContains(t, strings.Join(actions(planOf(cfg, next)), "\n"), "cancel job 8", "it has waited for 11 minutes of 2 hours")
-}

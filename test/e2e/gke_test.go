@@ -66,11 +66,7 @@ func newGKE(t *testing.T, queue string, set lab.NodeSet) *gke {
 	g.config = filepath.Join(dir, "gke.yaml")
 	args = append([]string{program, "--listen", fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0])}, args...)
 	g.gateway = launch(t, dir, "slurmflex-gke", args...)
-	suspend := 0
-	if set.Shared {
-		suspend = 20 // Slurm ends idle machines of a shared partition after this time
-	}
-	g.l = counted(t, lab.Options{Daemon: true, SuspendTime: suspend, Keys: lab.GKEEndpoint(g.gateway.endpoint()), NodeSets: []lab.NodeSet{lab.GKENodeSet(set)}})
+	g.l = counted(t, lab.Options{Daemon: true, Keys: lab.GKEEndpoint(g.gateway.endpoint()), NodeSets: []lab.NodeSet{lab.GKENodeSet(set)}})
 	require.NoError(t, os.Symlink(filepath.Join(g.l.Dir, "bin"), filepath.Join(dir, "programs")))
 	return g
 }
@@ -277,19 +273,6 @@ func TestJobOnGKEKeepsItsPodsAfterALoss(t *testing.T) {
 	}
 	assert.Equal(t, 2, kept)
 	g.cancel(id)
-}
-
-func TestNextJobOnGKERunsOnTheSamePod(t *testing.T) {
-	g := newGKE(t, "", lab.NodeSet{Shared: true, FlexKeys: "max_run_duration: 3600"})
-	g.capacity(1)
-	first := g.submit("sleep 600", "-n1")
-	g.awaitRunning(first)
-	pods := g.pods()
-	next := g.submit("srun hostname", "-n1")
-	awaitCompleted(t, g.l, next)
-	assert.Equal(t, "alpha-flex-0", jobField(t, g.l, next, "NodeList"))
-	assert.Equal(t, pods, g.pods())
-	g.cancel(first)
 }
 
 func TestPodsLeaseEndsWhenGKESaysSo(t *testing.T) {

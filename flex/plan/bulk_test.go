@@ -21,8 +21,6 @@ func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 	in := situations(t, alphaConfig(t))
 	in("inserts all of a job's nodes in one call, and makes no group", wanted(),
 		"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00")
-	in("waits after a refusal", wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, 59*time.Second, 1)),
-		`set AdminComment of job 7: "flex-start: attempt 1 failed: no capacity; `+`retrying at 2026-11-21T12:00:01Z"`)
 	in("deletes the instances of nodes that Slurm powers down by their names",
 		seen(nodes("alpha-bulk-0", poweringDown), nodes("alpha-bulk-1", running),
 			job(8, "shared", "15:00", slurm.JobRunning, "alpha-bulk-1"), inserted(both, 7)),

@@ -209,3 +209,22 @@ func TestSecondPlaceIsKeptUntilItsJobRuns(t *testing.T) {
 	awaitRequestState(t, l, "alpha-eu-job-"+both, "a1", "ACCEPTED")
 	cancelForGood(t, l, first, both, last)
 }
+
+func TestPendingJobUsesAMachineThatBecomesIdle(t *testing.T) {
+	l := withDaemon(t, lab.NodeSet{
+		Name: "kept", Machine: "a3-highgpu-8g", Size: 2, FlexKeys: "max_run_duration: 3600, keep_idle: 1200",
+	})
+	first := submitScript(t, l, "sleep 600", "-p", "kept", "-N1", "--time=20")
+	awaitRunning(t, l, first)
+	kept := state(t, l).Instances[0]
+	shut(t, l)
+	waits := submitScript(t, l, "hostname", "-p", "kept", "-N1", "--time=10", "--no-requeue")
+	awaitRequestState(t, l, "alpha-kept-job-"+waits, "a1", "ACCEPTED")
+
+	cancel(t, l, first)
+	awaitCompleted(t, l, waits)
+	assert.Equal(t, kept.Name, jobField(t, l, waits, "BatchHost"))
+	assertNotRequeued(t, l, waits)
+	await(t, time.Minute, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
+	assert.Len(t, state(t, l).Instances, 1)
+}

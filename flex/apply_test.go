@@ -1,8 +1,6 @@
 package flex
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"slurmflex/flex/apply"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/mig"
@@ -105,16 +102,6 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 				"regionInstanceGroupManagerResizeRequests.delete", "regionInstanceGroupManagerResizeRequests.cancel",
 			}, w.mutations(), "neither a group without its policy, nor a request without its group, nor the deletion of a group that is not empty")
 			assert.Zero(t, w.flights.Apply(t.Context(), w.hands(), nil, nil, time.Minute), "each is counted once")
-		},
-		"a queue with hanging actions ends after three minutes": func(t *testing.T, w *world) {
-			w.Scheduler = hungSlurm{w.slurm}
-			var p plan.Plan
-			for range 10 {
-				p.Actions = append(p.Actions, action.SetNodes{Nodes: []string{fmt.Sprint("alpha-a3-", len(p.Actions))}, State: "resume"})
-			}
-			begun := time.Now()
-			assert.Equal(t, 10, w.flights.Apply(t.Context(), w.hands(), p.Actions, p.Needed, time.Hour))
-			assert.Equal(t, apply.Limit, time.Since(begun), "three of a minute each")
 		},
 	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
@@ -233,12 +220,4 @@ func TestNextPassSeesActionsThatEndDuringALook(t *testing.T) {
 			// for job 2, which adopts the request
 			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED")
 	})
-}
-
-// hungSlurm fails each update after a minute, because slurmctld does not answer.
-type hungSlurm struct{ *controller }
-
-func (hungSlurm) UpdateNodes(context.Context, []string, slurm.NodeChange) error {
-	time.Sleep(time.Minute)
-	return errors.New("Unable to contact slurm controller")
 }

@@ -195,13 +195,6 @@ func TestSettle(t *testing.T) {
 			assert.Empty(t, w.owned(), "machines, then group")
 			assert.False(t, w.locked())
 		},
-		"ends at its limit": func(t *testing.T, w *world) {
-			w.fault(fakegce.Fault{Method: "*.insert", Status: http.StatusPreconditionRequired})
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			begun := time.Now()
-			require.NoError(t, w.Settle(t.Context(), w.lock, 30*time.Second))
-			assert.Equal(t, 30*time.Second, time.Since(begun))
-		},
 		"leaves the pass to the one that is queued": func(t *testing.T, w *world) {
 			w.taken(t)
 			w.queued(t)

@@ -121,14 +121,6 @@ func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 			require.Equal(t, JobPending, jobs[5].State, "its job is requeued")
 			require.Equal(t, "BeginTime", jobs[5].Reason)
 		}
-
-		nodes, _ = read(t, version, "07-drain-down")
-		drained, down := nodes["f2"], nodes["f3"]
-		require.Equal(t, State{Base: Idle, Flags: Cloud | Drain | NotResponding | PoweringUp}, drained.State)
-		require.Equal(t, "admin: bad gpu [root@now]", drained.Reason)
-		require.Equal(t, State{Base: Down, Flags: Cloud | NotResponding | PoweringUp}, down.State)
-		require.Equal(t, []string{`quoted "reason" = x|y`, "root"}, []string{down.Reason, down.ReasonBy})
-		require.Equal(t, "2026-11-21", down.LastBusyTime.Format(time.DateOnly))
 	})
 }
 

@@ -6,10 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,21 +39,6 @@ func (w *world) inside(t *testing.T, wire wireFunc, command ...string) (stdout, 
 func silentCompute(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
-}
-
-func TestPassWithoutComputeNamesWaitingJobsAndDeletesNothing(t *testing.T) {
-	w := mixed(t) // with Compute, machines would be deleted
-	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		_, log, err := w.inside(t, silentCompute, "sync")
-		require.ErrorContains(t, err, "1 region could not be read; the next pass retries")
-		assert.Contains(t, log, "region us-central1 could not be read, and nothing is done in it: ")
-		assert.Contains(t, log, "no answer within 30s")
-		assert.NotContains(t, log, "waits for region", "one line for the region, not one for each group")
-		assert.Less(t, time.Since(begun), 5*time.Minute)
-	})
-	w.assertUntouched()
-	assert.Len(t, w.machines(), 2)
 }
 
 func TestErrorNamesUnreadableCredentials(t *testing.T) {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/config"
 )
 
 // updateGolden in the environment rewrites the golden files: UPDATE=1 go test.
@@ -63,27 +61,6 @@ func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(exitDone)
 	assert.Regexp(t, `(?m)^`+path+`:\d+: \S+: ignored \(used only by slurm-gcp\)$`, r.stdout.String())
 	r.shows("\n" + path + ": OK: cluster hpc: slurmflex provisions 3 of 6 nodesets\n")
-}
-
-func TestExplainPrintsAKeyWithValuesAndDefault(t *testing.T) {
-	r := prepare(t, nil, os.Args[0], "config", "--explain", "nodeset.a3.dws_flex.boot_failures").exits(exitDone)
-	assert.Equal(t, `nodeset.NAME.dws_flex.boot_failures
-    Failed boots in a row before the nodeset is blocked; 0: no limit. Values: 0 to 1000 machines.
-    Default: 5.
-
-`, r.stdout.String())
-}
-
-func TestEffectiveConfigurationIsPrinted(t *testing.T) {
-	w := newWorld(t)
-	r := w.flex("config", "check", "--effective").exits(exitDone)
-	assert.Empty(t, r.stderr.String())
-	r.shows("\n      max_run_duration: 168h0m0s\n")
-	cfg, err := config.Load(w.path("config.yaml"))
-	require.NoError(t, err)
-	text, err := cfg.Effective()
-	require.NoError(t, err)
-	assert.Equal(t, string(text), r.stdout.String())
 }
 
 func TestFromSlurmGCPPrintsAdditions(t *testing.T) {

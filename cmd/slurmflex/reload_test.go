@@ -62,6 +62,7 @@ func TestBrokenConfigurationFileIsNamedButStopsNoProcess(t *testing.T) {
 	}
 	assert.Contains(t, w.prints("why", "812"), "job 812 (ada)")
 	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_config_valid 0\n")
+	assert.Contains(t, shown(address, "/metrics"), "\ngo_goroutines ")
 	assert.Equal(t, "ok, cluster alpha\n", shown(address, "/healthz"), "the daemon itself is well")
 
 	d.signal(unix.SIGHUP)

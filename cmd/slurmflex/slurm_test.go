@@ -12,18 +12,6 @@ import (
 	"slurmflex/flex/logs"
 )
 
-func TestPassFailsWithoutSlurm(t *testing.T) {
-	w := newWorld(t)
-	w.left()
-	w.answer("squeue", "echo Segmentation fault")
-	for _, command := range []string{"sync", "status"} {
-		r := w.flex(command).exits(exitFailed)
-		r.complains("read jobs: squeue: ", "Segmentation fault")
-		assert.Empty(t, r.stdout.String())
-	}
-	w.assertUntouched()
-}
-
 func TestProcessHasOneSlurmClient(t *testing.T) {
 	a := &app{}
 	cfg := &config.Config{SlurmBinDir: "/usr/bin", Project: "demo", Options: config.Options{ComputeEndpoint: "http://compute.test"}}

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/view"
-	"slurmflex/test/fakegce"
 )
 
 // listening configures a free address for the daemon's page.
@@ -38,30 +37,6 @@ func (w *world) served() *process {
 func (w *world) withoutSlurm() {
 	w.t.Helper()
 	w.answer("scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1")
-}
-
-func TestStatusShowsWaitingAndRunningJobs(t *testing.T) {
-	w := newWorld(t)
-	w.cloud.SetCapacity("", "", 0)
-	w.waiting()
-	w.flex("sync").exits(exitDone)
-	r := w.flex("status").exits(exitDone)
-	assert.Regexp(t, `^cluster alpha at \S+ \S+ \(live; the daemon is not running: systemctl start slurmflex\)
-jobs: 1 waiting, 0 running, 0 held; nodes: 2 waiting, 0 with a machine; GPUs: 0 in use, 0 idle, 16 requested; longest wait: .*
-
-NODESET +JOB +USER +NODES +STATE +LEASE +TIME
-a3 +812 +ada +alpha-a3-\[0-1\] +queued +02:10:00 +for .*
-    no capacity
-
-nodeset a3: 8 nodes, 6 powered down, 2 powering up; 1 active request
-region us-central1: 1 of 100 active requests\n$`, r.stdout.String())
-
-	w.cloud.SetCapacity("", "", -1)
-	w.cloud.Advance(fakegce.DefaultAttemptInterval)
-	r = w.flex("status", "--nodeset", "a3").exits(exitDone)
-	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +booting +02:10:00 +ends in 2h09m\n`, r.stdout.String())
-	assert.NotContains(t, r.stdout.String(), "\x1b", "stdout is not a terminal")
-	assert.Empty(t, r.stderr.String())
 }
 
 func TestStatusFromTheDaemonNeedsNoSlurmOrCredentials(t *testing.T) {

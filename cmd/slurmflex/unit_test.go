@@ -96,17 +96,6 @@ func TestEnabledCronLineRunsAPassEveryMinute(t *testing.T) {
 		"the line stays when the package is removed")
 }
 
-func TestBothServicesHaveTheSameHardening(t *testing.T) {
-	hardening := func(name string) string {
-		text := strings.Join(unit(t, name), "\n")
-		_, rest, found := strings.Cut(text, "CapabilityBoundingSet=")
-		require.True(t, found, name)
-		rest, _, _ = strings.Cut(rest, "\n[Install]")
-		return rest
-	}
-	assert.Equal(t, hardening("slurmflex.service"), hardening("slurmflex-sync.service"))
-}
-
 func TestSystemdAcceptsTheUnits(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {

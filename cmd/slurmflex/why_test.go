@@ -10,24 +10,6 @@ import (
 	"slurmflex/flex/view"
 )
 
-func TestWhyWorksWithoutADaemon(t *testing.T) {
-	w := newWorld(t)
-	w.cloud.SetCapacity("", "", 0)
-	w.waiting()
-	w.flex("sync").exits(exitDone)
-	for subject, says := range map[string]string{
-		"812":                 "QUEUED at Google for ",
-		"alpha-a3-0":          ", allocated to job 812 (ada)",
-		"a3":                  "nodeset a3   ",
-		"alpha-a3-job-812/a1": "group alpha-a3-job-812 of job 812, nodeset a3",
-		"811":                 "NOT IN SLURM'S QUEUE",
-	} {
-		r := w.flex("why", subject).exits(exitDone)
-		assert.Contains(t, r.stdout.String(), says, subject)
-		assert.Empty(t, r.stderr.String())
-	}
-}
-
 // U10: for an ended job, the terminal printed "no such job", while the page showed its story.
 func TestWhyShowsStoryOfEndedJobWithoutADaemon(t *testing.T) {
 	w := newWorld(t)

@@ -175,14 +175,6 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 			plant: keepIdle("1200", "PowerDownOnIdle=YES", "PowerDownOnIdle=NO"),
 			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 300 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
 		},
-		"22.05 that keeps nodes for less than keep_idle": {
-			version: "22.05.8",
-			plant: func(w *site) {
-				keepIdle("1200", "", "")(w)
-				w.change("slurm.conf", "Nodes=alpha-a3-[0-7] ", "Nodes=alpha-a3-[0-7] SuspendTime=600 ")
-			},
-			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 600 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
-		},
 		"backfill that plans less far ahead than jobs last": {
 			plant: func(w *site) {
 				w.set("SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_interval=120")

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -197,20 +196,6 @@ func TestLeaseThatWasGoneBeforeStandbyGetsItsLine(t *testing.T) {
 	assert.EqualValues(t, 3600, lease.Took())
 }
 
-// The region cannot be read at first, and the daemon restarts meanwhile.
-func TestEndDuringStandbyStaysUnknownUntilItsRegionIsRead(t *testing.T) {
-	w := booting(t)
-	w.Snap.Unseen = map[string]error{us: errors.New("503")}
-	w.returns(5 * 24 * time.Hour)
-	w.restart()
-	w.Snap.Unseen, w.Snap.Instances = nil, nil
-	w.look(time.Minute)
-	w.look(2 * time.Minute)
-	lines, ongoing := w.all(Lease)
-	assert.Empty(t, lines)
-	assert.Empty(t, ongoing)
-}
-
 // The other host writes to the same folder.
 func TestLeaseThatEndsAtATakeoverBackGetsItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -239,24 +224,6 @@ func (w *world) moves() {
 	w.Config = scenetest.Cluster("partitions:\n  train: {partition_nodeset: [a3]}", scenetest.FlexSet("a3", "europe-west4-b", "node_count_dynamic_max: 9", ""))
 	w.Config.Options.StateDir = w.dir
 	w.Snap.Instances, w.Snap.Groups = nil, nil
-}
-
-// A nodeset's region is mistyped and corrected, with two reloads. The machine runs all the time.
-func TestLeaseSurvivesAFewMinutesWithoutItsRegion(t *testing.T) {
-	w := booting(t)
-	w.look(2 * time.Minute)
-	right, instances, groups := w.Config, w.Snap.Instances, w.Snap.Groups
-	w.moves()
-	w.recorder.Use(w.Config)
-	w.look(time.Minute)
-	w.look(4 * time.Minute)
-	w.Config, w.Snap.Instances, w.Snap.Groups = right, instances, groups
-	w.recorder.Use(w.Config)
-	w.look(time.Minute)
-	w.look(12 * time.Hour)
-	w.gone()
-	e := w.only(Lease)
-	assert.Greater(t, e.Took(), int64(12*3600), "seconds of the bill")
 }
 
 // An account may have 255 characters. The reader skips a line that is too long, and the bill would
@@ -294,26 +261,6 @@ func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {
 	assert.EqualValues(t, looks*30, took)
 	assert.EqualValues(t, (looks+2)*atOnce, uses, "jobs that run across a cut are in both lines")
 	assert.Equal(t, took, used)
-}
-
-func TestCutLeaseIsReadIfTheClockIsBehind(t *testing.T) {
-	w := booting(t)
-	w.Snap.Now = w.ago(5 * time.Minute)
-	w.look(2 * time.Minute)
-	for id := range uint32(maxUses) {
-		w.job(1000+id, slurm.JobRunning, w.Snap.Now, node)
-	}
-	w.look(time.Second)
-	w.look(time.Hour)
-	w.Snap.Jobs = nil
-	w.look(time.Minute)
-	w.gone()
-	var took int64
-	for _, e := range w.read(Lease) {
-		took += e.Took()
-		assert.Equal(t, e.Took(), covered(e.Uses))
-	}
-	assert.EqualValues(t, 58*60+1, took, "the hour and two minutes, less the five minutes")
 }
 
 // The parts of every line must add up to the whole, whatever the passes observe.

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/leader"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -105,15 +104,4 @@ func TestLinesThatAFullDiskRefusesAreWrittenLater(t *testing.T) {
 	assert.Len(t, w.read(Lease), 1)
 	assert.Len(t, w.newsOf(LeaseEnded), 1, "once")
 	assert.Empty(t, w.recorder.unwritten)
-}
-
-func TestStandbyWhileALookIsRecorded(t *testing.T) {
-	w := newWorld(t)
-	for range 20 {
-		w.restart()
-		w.recorder.Saw(w.Scene(), w.plan)
-		time.Sleep(time.Millisecond) // the goroutine has begun
-		w.recorder.Stood(leader.ErrStandby)
-		w.recorder.Wait(time.Minute)
-	}
 }

@@ -181,8 +181,6 @@ func TestMachineIsIdleSinceItsLastJobOrCreation(t *testing.T) {
 		{"IDLE+CLOUD+DRAIN", noon.Add(-time.Hour), 2 * time.Hour, nil}, // of an earlier machine
 		{"DOWN+CLOUD+NOT_RESPONDING", late, 30 * time.Minute, nil},
 		{"MIXED+CLOUD", late, 0, nil},
-		{"IDLE+CLOUD+POWERING_DOWN", late, 0, nil},
-		{scenetest.PoweringUp, late, 0, nil},
 		{scenetest.Idle, late, 10 * time.Minute, func(set *config.Flex, _ *mig.Instance) { set.KeepIdle = 20 * time.Minute }},
 		{scenetest.Idle, late, 0, func(set *config.Flex, _ *mig.Instance) { set.KeepIdle = time.Hour }},
 		{scenetest.Idle, late, 0, func(_ *config.Flex, in *mig.Instance) { in.Created, in.Unread = time.Time{}, "creationTimestamp" }},

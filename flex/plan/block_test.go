@@ -21,9 +21,7 @@ func TestAdminBlocksANodeset(t *testing.T) {
 	of := func(list string, b memo.Block) part { return and(nodes(list, poweredDown), extra(list, b.String())) }
 	in("requests nothing", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-1", block)), says+` until 2026-11-21T13:00:00Z: driver update"`)
 	in("of several blocks, the last counts", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-1", old), of("alpha-a3-2", block)), says+` until 2026-11-21T13:00:00Z: driver update"`)
-	in("the block of another nodeset does not count", seen(awaits(7, "alpha-a3-0"), of("alpha-one-5", block)), asks...)
 	in("a block that has ended is forgotten", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-[1-2]", ended)), append(asks, `set nodes alpha-a3-[1-2] extra ""`)...)
-	in("text of another program blocks nothing", seen(awaits(7, "alpha-a3-0"), nodes("alpha-a3-1", poweredDown), extra("alpha-a3-1", "slurmflex: blocked at noon until unblock, requests stay")), asks...)
 
 	live := func(b memo.Block, more ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), groupOf(7, accepted("alpha-a3-0")), of("alpha-a3-1", b), and(more...))

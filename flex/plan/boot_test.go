@@ -45,8 +45,6 @@ func TestBootFailuresBlockANodeset(t *testing.T) {
 	in := situations(t, with(t, "boot_timeout: 600"))
 	in("is closed before as many failures in a row", waits(apart("alpha-a3-[1-4]", time.Minute)), asksFor...)
 	in("opens with the last of them", waits(apart("alpha-a3-[1-5]", time.Minute)), isBlocked(5)...)
-	in("B12: counts those that came together once", waits(extra("alpha-a3-[1-5]", record(1, time.Minute))),
-		asksFor...)
 	in("is closed by an instance that came up and is younger", waits(apart("alpha-a3-[1-5]", 30*time.Minute),
 		up(29*time.Minute)), append(asksFor, forgets("alpha-a3-[1-5]"))...)
 	in("not by one that was up before", waits(apart("alpha-a3-[1-5]", 30*time.Minute), up(31*time.Minute)),

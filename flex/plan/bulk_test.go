@@ -21,23 +21,12 @@ func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 	in := situations(t, alphaConfig(t))
 	in("inserts all of a job's nodes in one call, and makes no group", wanted(),
 		"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00")
-	in("waits after a refusal", wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, 59*time.Second, 1)),
-		`set AdminComment of job 7: "flex-start: attempt 1 failed: no capacity; `+`retrying at 2026-11-21T12:00:01Z"`)
 	in("deletes the instances of nodes that Slurm powers down by their names",
 		seen(nodes("alpha-bulk-0", poweringDown), nodes("alpha-bulk-1", running),
 			job(8, "shared", "15:00", slurm.JobRunning, "alpha-bulk-1"), inserted(both, 7)),
 		"delete instances alpha-bulk-0")
 	in("keeps an instance for a node that an admin powered up", seen(freed("alpha-bulk-0", risingIdle),
 		inserted("alpha-bulk-0", 0)))
-}
-
-func TestBulkInsertNamesAllThatComputeNeeds(t *testing.T) {
-	p := planOf(alphaConfig(t), seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0")))
-	require.Len(t, p.Actions, 1)
-	spec := p.Actions[0].(action.BulkInsert).Spec
-	assert.Equal(t, "bulk-machine", spec.Template.MachineType)
-	assert.Equal(t, []string{"us-central1-a"}, spec.Zones)
-	assert.Equal(t, mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: 7}, spec.Stamp)
 }
 
 func TestProcessesDeriveTheSameOccasionForAnInsert(t *testing.T) {

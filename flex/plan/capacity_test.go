@@ -97,7 +97,6 @@ func TestPreemptedSpotMachineIsLostAtOnce(t *testing.T) {
 		"while it stops":                           {seen(works, spotMachines("alpha-fix-0", "STOPPING")), "preempted"},
 		"after a pass saw it stop":                 {seen(works, preempted), "preempted"},
 		"when maintenance of its host has started": {seen(works, reserved(fmt.Sprintf("slurmflex-alpha-%d", noon.Add(-time.Minute).Unix()), "alpha-fix-0", noon.Add(-time.Minute))), "maintenance of its host began"},
-		"when Slurm misses it, too":                {seen(nodes("alpha-fix-0", running+"+NOT_RESPONDING"), job(7, "spot", "1:00:00", slurm.JobRunning, "alpha-fix-0"), missing("alpha-fix-0")), "gone"},
 		"nor by the first pass that sees it stop":  {seen(nodes("alpha-fix-0", running), job(7, "spot", "1:00:00", slurm.JobRunning, "alpha-fix-0"), spotMachines("alpha-fix-0", "STOPPING")), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

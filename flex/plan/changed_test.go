@@ -125,13 +125,6 @@ func TestChangedJobKeepsItsRequestUntilItIsPlannedAgain(t *testing.T) {
 			w.door().Start = noon.Add(14 * time.Minute)
 			return w
 		}, ""},
-		"a door of an earlier version": {func() waitingPending {
-			w := newChanged()
-			w.door().Name = doorName
-			w.job().Reservation = doorName
-			w.door().Start = noon.Add(14 * time.Minute)
-			return w
-		}, ""},
 		"its nodes are planned for another job": {func() waitingPending {
 			w := newChanged().left()
 			other := *w.job()

@@ -79,7 +79,6 @@ func TestStaticNodeKeepsMachineThatCouldNotBeReplaced(t *testing.T) {
 }
 
 func TestFreePlacesLimitRenewals(t *testing.T) {
-	const inMaintenance = "IDLE+CLOUD+MAINTENANCE+POWERED_DOWN"
 	cfg := with(t, "renew_before: 3600")
 	cfg.Options.MaxActiveRequests = 1
 	due := func(list string) part {
@@ -99,12 +98,7 @@ func TestFreePlacesLimitRenewals(t *testing.T) {
 	cfg.Options.MaxActiveRequests = 5
 	in("all where there are places", seen(due("alpha-one-[0-1]")), "set nodes alpha-one-[0-1] power_down")
 	cfg.Options.MaxActiveRequests = 1
-	for name, given := range map[string]part{
-		"drained":                because("alpha-one-0", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "burnt"),
-		"in another reservation": and(nodes("alpha-one-0", inMaintenance), reserved("theirs", "alpha-one-0", noon.Add(-time.Minute))),
-	} {
-		in("one that is "+name+" takes no place", seen(due("alpha-one-1"), given), "set nodes alpha-one-1 power_down")
-	}
+	in("a drained one takes no place", seen(due("alpha-one-1"), because("alpha-one-0", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "burnt")), "set nodes alpha-one-1 power_down")
 }
 
 // G1
@@ -159,30 +153,10 @@ func TestTimerContinuesAcrossRequestsAndObstacles(t *testing.T) {
 	assert.Equal(t, 10*time.Minute, pass(15*time.Minute, attempt("a1", mig.Accepted, 5*time.Minute)).For)
 	blocked := obstacles()["a blocked nodeset"]
 	assert.Equal(t, scene.Asked{Job: 7, For: 10 * time.Minute, At: noon.Add(20 * time.Minute)}, pass(20*time.Minute, blocked))
-	assert.Equal(t, scene.Asked{Job: 7, For: 10 * time.Minute, At: noon.Add(60 * time.Minute)}, pass(60*time.Minute, blocked, attempt("a1", mig.Cancelled, 5*time.Minute)))
 	assert.Equal(t, 20*time.Minute, pass(80*time.Minute, attempt("a2", mig.Accepted, 70*time.Minute)).For)
 	assert.Equal(t, 25*time.Minute, pass(85*time.Minute, attempt("a3", mig.Failed, 85*time.Minute)).For, "it is refused")
 	unread := pass(90*time.Minute, unseen("us-central1"))
 	assert.Equal(t, 25*time.Minute, unread.For)
 	assert.Equal(t, 30*time.Minute, pass(100*time.Minute, attempt("a4", mig.Accepted, 95*time.Minute)).For)
 	assert.Zero(t, pass(110*time.Minute, started(7, -105*time.Minute)), "the job got its nodes again")
-}
-
-// With node_by_node, jobs that hold the same node share a request.
-func TestJobDoesNotInheritTheClockOfTheJobBeforeIt(t *testing.T) {
-	cfg := with(t, "provision_timeout: 7200, on_provision_timeout: cancel")
-	both := func(at time.Time, first bool) scene.Snapshot {
-		s := seen(nodes("alpha-one-3", poweringUp), job(7, "shared", "15:00", configured, "alpha-one-3"), important(2), started(7, 119*time.Minute),
-			job(8, "shared", "15:00", configured, "alpha-one-3"), important(1), started(8, 10*time.Minute),
-			group("alpha-one-node-3", mig.Stamp{NodeSet: "one", Node: "alpha-one-3", Job: 7}, request("a1", mig.Accepted, "alpha-one-3", 2*time.Hour)), asked(119*time.Minute))
-		s.Now = at
-		if !first {
-			s.Jobs = s.Jobs[1:]
-		}
-		return s
-	}
-	p := planOf(cfg, both(noon, true))
-	next := both(noon.Add(90*time.Second), false) // job 7 was cancelled
-	next.Asked = p.Asked
-	assert.NotContains(t, strings.Join(actions(planOf(cfg, next)), "\n"), "cancel job 8", "it has waited for 11 minutes of 2 hours")
 }

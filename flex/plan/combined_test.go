@@ -39,22 +39,6 @@ func TestDoorOfAJobThatIsOffItIsMovedAhead(t *testing.T) {
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm())
 }
 
-// Of two heterogeneous jobs, the more important gets the nodes.
-func TestMoreImportantHeterogeneousJobGetsTheNodes(t *testing.T) {
-	w := newUnasked()
-	w.Snap.Jobs = nil
-	for _, id := range []uint32{7, 17} {
-		for offset := range uint32(2) {
-			w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{
-				ID: id + offset, ArrayID: id + offset, HetID: id, HetOffset: offset, State: slurm.JobPending, Priority: uint64(id), NodeCount: 2, Partition: "train", User: "ann",
-				Reason: "ReqNodeNotAvail, May be reserved for other job", Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
-			})
-		}
-	}
-	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 17+0 use reservation "+newDoor("17+0")+"\n"+
-		"reserve alpha-a3-[2-3] from 2026-11-21T12:15:00Z\nhave job 17+1 use reservation "+newDoor("17+1"), w.inSlurm())
-}
-
 // A job without a time limit (no --time, and no MaxTime) fits no machine with a lease: Slurm starts
 // it on no node that is reserved from the end of the lease on.
 func TestUnlimitedJobDoesNotFitIdleMachinesWithALease(t *testing.T) {

@@ -57,8 +57,6 @@ func TestGroupDecidesWhetherAHiddenInstanceExists(t *testing.T) {
 		seen(nodes("alpha-a3-0", poweringUp), job(8, "train", "1:00:00", configured, "alpha-a3-0"), groupOf(7), counting(1), silent),
 		"create group alpha-a3-job-8 in us-central1",
 		"request 1 node (alpha-a3-0) in alpha-a3-job-8/a1 for 01:00:00")
-	in("may exist while the members are unread",
-		seen(append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), silent)...))
 	in("may show soon, whatever the group lists",
 		seen(append(wanted, brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0"))...))
 	in("is lost if the group lists it without a VM, and another group replaces it",
@@ -119,8 +117,6 @@ func TestGroupWithHiddenMachinesIsKept(t *testing.T) {
 		brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("alpha-a3-[0-1]", "")))
 	in("is deleted when it has lost them and no job needs them", seen(nodes("alpha-a3-[0-1]", poweredDown),
 		brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("", "alpha-a3-[0-1]")), gone...)
-	in("is kept if its members are unread", seen(nodes("alpha-a3-[0-1]", poweredDown),
-		brought("alpha-a3-[0-1]", time.Minute), counting(2), silent))
 	in("is deleted when it has lost them and their nodes have other machines", seen(works, counting(2),
 		saying("", "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7-r1", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)),

@@ -41,8 +41,6 @@ func TestIdleMachineIsKeptForKeepIdle(t *testing.T) {
 	in("a node without a LastBusyTime is left to Slurm", seen(idleFor("alpha-fix-0", idleUp, time.Hour, time.Hour),
 		onNodes("alpha-fix-0", func(n *slurm.Node) { n.LastBusyTime = time.Time{} })))
 	in("a node in an unread region is left to Slurm", seen(idleFor("alpha-fix-0", idleUp, time.Hour, time.Hour), unseen("us-central1")))
-	in("the next job gets it even if the lease just fits", seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Hour, 5*time.Minute),
-		job(8, "train", "5:00", slurm.JobRunning, "alpha-fix-0")))
 }
 
 func TestJobReleasesAWarmMachineAfterGangTimeout(t *testing.T) {

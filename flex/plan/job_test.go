@@ -42,12 +42,6 @@ func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
 	in("a shared node stays wanted when one of its jobs is cancelled", seen(nodes("alpha-a3-0", mixed),
 		job(8, "shared", "15:00", configured, "alpha-a3-0"),
 		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))))
-	in("a shared node comes with the more important of its jobs", seen(nodes("alpha-a3-[0-2]", mixed),
-		job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), important(1),
-		job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2)),
-		"create group alpha-a3-job-8 in us-central1",
-		"request 2 nodes (alpha-a3-[1-2]) in alpha-a3-job-8/a1 for 00:15:00",
-		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
 	in("a heterogeneous job's first component is asked for after the others, because it has the script",
 		seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-[0-1]", poweringUp),
 			job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
@@ -65,12 +59,6 @@ func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
 			group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour)),
 			vms("alpha-fix-0", "alpha-fix-job-7", "RUNNING")),
 		"create group alpha-a3-job-6 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-6/a1 for 00:10:00")
-	in("array tasks have separate requests in one group, and pending tasks have none",
-		seen(nodes("alpha-a3-[0-1]", poweringUp), nodes("alpha-a3-2", poweredDown),
-			job(3, "train", "15:00", configured, "alpha-a3-0"), task(2, "0"),
-			job(4, "train", "15:00", configured, "alpha-a3-1"), task(2, "1"),
-			job(2, "train", "15:00", slurm.JobPending, ""), task(2, "2-9"), group("alpha-a3-arr-2", mig.Stamp{NodeSet: "a3", Array: 2})),
-		"request 1 node (alpha-a3-0) in alpha-a3-arr-2/a1 for 00:15:00", "request 1 node (alpha-a3-1) in alpha-a3-arr-2/a2 for 00:15:00")
 	in("a job in a partition without configuration is served",
 		seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "nowhere", "15:00", configured, "alpha-a3-0"),
 			job(8, "train", "15:00", configured, "alpha-a3-1")), "create group alpha-a3-job-7 in us-central1",

@@ -54,7 +54,6 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	in("for each lease", seen(runsFor("5:00:00", 300*time.Second), asks, told(7, endsAt(time.Minute)+warnedThen)), says(endsAt(300*time.Second)+sends), signals)
 	in("and it is requeued in time", seen(runsFor("5:00:00", 120*time.Second), told(7, endsAt(120*time.Second)+warnedThen)), requeuesAt(120*time.Second), requeued)
 	in("it is signalled first, up to the last minute", seen(runsFor("5:00:00", 60*time.Second), asks), says(endsAt(time.Minute)+sends), signals)
-	in("its owner reads once that it is requeued", seen(runsFor("5:00:00", 60*time.Second), told(7, "flex-start: requeued: the lease of its nodes ends at 2026-11-21T12:01:00Z, before its time limit")), requeued)
 	lost := seen(runsFor("5:00:00", 60*time.Second), told(7, endsAt(time.Minute)+warnedThen))
 	lost.Requeues[7] = false
 	in("not a job that Slurm would not requeue", lost)

@@ -140,10 +140,6 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 		"a QOS's nodes of an account": {func(w limitedPending) {
 			w.Snap.Allowances.QOS["normal"] = &slurm.QOS{Accounts: map[string][]slurm.Allowance{"ml": {{Limit: "MaxTRESPA", Of: "node", Most: 2}}}}
 		}, []uint32{1, 2, 4}, "account ml in QOS normal may use 2 nodes at once (MaxTRESPA): 2 are in use or requested, and the job needs 1"},
-		"the partition's QOS": {func(w limitedPending) {
-			w.Snap.Partitions[0].QOS = "part"
-			qos(w, "part", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 3})
-		}, []uint32{1, 2, 3}, "QOS part may use 3 nodes at once (GrpTRES): 3 are in use or requested, and the job needs 1"},
 		"the more generous QOS of two": {func(w limitedPending) {
 			w.Snap.Partitions[0].QOS = "part"
 			qos(w, "part", slurm.Allowance{Limit: "GrpTRES", Of: "node", Most: 1})
@@ -238,11 +234,6 @@ func TestNodesOfJobsThatWaitForALimitAreGivenToOthers(t *testing.T) {
 	assert.Equal(t, map[uint32]string{1: why}, held)
 	assert.Contains(t, w.all(), `set AdminComment of job 1: "flex-start: `+why+`"`)
 	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-5] from ")
-
-	w.Config.Options.Limits[0].GPUHours = 64
-	doors, held = w.doors()
-	assert.Equal(t, []uint32{1}, doors, "a raised limit counts in the next pass")
-	assert.Empty(t, held)
 
 	w = newOver()
 	w.Requested(1, "alpha-a3-[0-7]", 0)

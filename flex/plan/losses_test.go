@@ -92,11 +92,6 @@ func TestNodeWithALostMachineIsSetDownAndSlurmRequeuesItsJob(t *testing.T) {
 	stopped := func(s *setting) {
 		s.say(scene.Members{All: []mig.Member{{Name: "alpha-a3-0", Status: "TERMINATED", Action: "NONE"}}})
 	}
-	repaired := func(s *setting) {
-		s.say(scene.Members{All: []mig.Member{{Name: "alpha-a3-0", Status: "REPAIRING", Action: "NONE"}}})
-	}
-	in("also if its group hides another machine and reports a repair of this one", seen(young, asked(time.Minute), counting(2),
-		vms("alpha-a3-0", "alpha-a3-job-7", "REPAIRING"), repaired, missing("alpha-a3-0")), gone)
 	in("also if its group counts it and shows it stopped", seen(young, asked(time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"), stopped, missing("alpha-a3-0")), gone)
 	in("not if the group has only not got it yet", seen(young, asked(time.Minute), saying("", ""), missing("alpha-a3-0")))
 	in("nor while the group's members are unread", seen(works, counting(1), silent, missing("alpha-a3-0")))

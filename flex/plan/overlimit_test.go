@@ -10,7 +10,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -53,7 +52,6 @@ func TestRequestThatWouldPassALimitWaits(t *testing.T) {
 			"{account: bio, gpu_hours: 500}", and(own, november(498.5, 0)),
 			waits("account bio: 499 of 500 GPU hours of November are used or reserved; this job would take up to 2"),
 		},
-		"a raised limit": {"{account: bio, gpu_hours: 501}", and(own, november(498.5, 0)), asks},
 		"the limit of a user": {
 			"{user: ada, gpu_hours: 1, per: day}", and(own, user, november(0, 0)),
 			waits("user ada: 0 of 1 GPU hours of November 1 are used or reserved; this job would take up to 2"),
@@ -89,10 +87,8 @@ func TestLiveRequestsAndMachinesCountTowardsALimit(t *testing.T) {
 	}
 	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1")), 0.001, "the request that the pass makes")
 	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1"), groupOf(8, accepted("alpha-a3-1"))), 0.001, "a live request")
-	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1"), groupOf(8, request("a1", mig.Accepted, "alpha-a3-1", time.Hour))), 0.001, "no longer than the job")
 	running := and(nodes("alpha-a3-2", running), job(8, "train", "1:00:00", slurm.JobRunning, "alpha-a3-2"), started(8, 30*time.Minute))
 	assert.InDelta(t, 108, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour)), 0.001, "a job's machine from its creation up to the job's end")
-	assert.InDelta(t, 106, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, 15*time.Minute)), 0.001, "or up to the end of its lease")
 	assert.InDelta(t, 100, whole(nodes("alpha-a3-2", "IDLE+CLOUD"), leasedTo(8, "alpha-a3-2", time.Hour, time.Hour)), 0.001, "not an idle machine")
 	unread := func(s *setting) {
 		s.LastKnown = map[string]scene.LastKnown{"us-central1": {Groups: s.Groups, Instances: s.Instances}}

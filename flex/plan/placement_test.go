@@ -89,7 +89,6 @@ func TestWaitInPartsOutlastsItsTemplate(t *testing.T) {
 	for name, more := range map[string][]part{
 		"as it was":                       {machines("a4-highgpu-8g"), waits},
 		"with another type of machine":    {machines("a3-ultragpu-8g"), waits},
-		"unread":                          {unread, waits},
 		"unread, and another part failed": {unread, part1(failed("a1", "alpha-a3-150", mig.CauseCapacity, time.Hour))},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -308,17 +308,3 @@ func TestJobIsHeldOnlyIfNoPartitionCanServeIt(t *testing.T) {
 	refuse("alpha-eu-job-7")
 	assert.Contains(t, fmt.Sprint(plan.Compute(w.Scene()).Actions), "and hold job 7")
 }
-
-func TestYoungestRequestOfAJobYieldsItsPlace(t *testing.T) {
-	w := severalPlacesOf(4, ", max_active_requests: 2")
-	for set, ago := range map[string]time.Duration{"us": time.Minute, "eu": 2 * time.Hour} {
-		w.Snap.Jobs[0].Reservation = memo.DoorReservation("alpha", "7", noon.Add(-ago))
-		w.reserve(w.Snap.Jobs[0].Reservation, 5*time.Minute, "alpha-"+set+"-[0-1]")
-		w.Requested(7, "alpha-"+set+"-[0-1]", ago)
-	}
-	w.submit(6, "us").Reason = "Reservation"
-	w.Snap.Jobs[0].Reason = "Reservation"
-	w.Snap.Jobs[1].Reservation = memo.DoorReservation("alpha", "6", noon.Add(-time.Minute))
-	w.reserve(w.Snap.Jobs[1].Reservation, 5*time.Minute, "alpha-us-[2-3]")
-	assert.Equal(t, map[string]string{"us-central1/alpha-us-job-7/a1": "a more important request waits for its place"}, endedIn(plan.Compute(w.Scene())))
-}

@@ -158,7 +158,6 @@ func TestUnreadableThingsAreLeftAlone(t *testing.T) {
 		})
 	}
 	in("a job's group with the request that serves it", seen(nodes("alpha-a3-[0-1]", poweringUp), waits, theirs, spoilt), groupProblem)
-	in("an empty group", seen(groupOf(7), spoilt), groupProblem)
 	in("a node that powers up without a job", seen(nodes("alpha-a3-[0-1]", risingIdle), theirs, spoilt), groupProblem)
 	in("a machine of a node that is down", seen(nodes("alpha-a3-0", poweredDown), groupOf(7),
 		vms("alpha-a3-0", "alpha-a3-job-7", ""), veiled), vmProblem)

@@ -10,7 +10,6 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // tasks adds tasks of array 5, from job 100 on, that each wait for a node of nodeset a3.
@@ -71,11 +70,6 @@ func TestRequestHoldsUpToShareRequestsTasks(t *testing.T) {
 		"request 2 nodes (alpha-a3-[2-3]) in alpha-a3-arr-5/a2 for 00:15:00",
 		"request 1 node (alpha-a3-4) in alpha-a3-arr-5/a3 for 00:15:00",
 	}, sharedBy(t, 2, tasks(0, 4), arrayGroup()))
-	long := lastJob(func(j *slurm.Job) { j.Limit = slurm.ParseLimit("2:00:00") })
-	assert.Equal(t, []string{
-		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-arr-5/a1 for 00:15:00",
-		"request 1 node (alpha-a3-2) in alpha-a3-arr-5/a2 for 02:00:00",
-	}, sharedBy(t, 9, tasks(0, 2), long, arrayGroup()), "a task with another lease has its own")
 	other := and(awaits(7, "alpha-a3-9"), task(6, "1"))
 	assert.Equal(t, []string{
 		"create group alpha-a3-arr-6 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-arr-6/a1 for 00:15:00",

@@ -161,10 +161,6 @@ func TestStepsMatchTheObservedState(t *testing.T) {
 			steps: append([]string{"notify the owner of job 7"}, after...),
 			kept:  []string{"job 7 keeps alpha-a3-0, because Slurm would not requeue it; --drain waits for it, --now cancels it"},
 		},
-		"with --now it is cancelled": {
-			given: inUse(slurm.JobRunning, false, mig.Succeeded), o: Options{Jobs: Now},
-			steps: append([]string{"cancel job 7"}, after...),
-		},
 		"with --drain a running job is waited for": {
 			given: inUse(slurm.JobRunning, true, mig.Succeeded), o: Options{Jobs: Drain},
 			steps: after,
@@ -199,10 +195,6 @@ func TestStepsMatchTheObservedState(t *testing.T) {
 		"a machine is deleted, and then its group": {
 			given: freed(mig.Succeeded),
 			steps: []string{"delete instances alpha-a3-0 of alpha-a3-job-7", "delete group alpha-a3-job-7, once its machines are gone"},
-		},
-		"an empty group is deleted": {
-			given: freed(mig.Failed),
-			steps: []string{"delete group alpha-a3-job-7"},
 		},
 		"a node that is up is powered down, and one without a machine by force": {
 			given: closed(func(s *scenetest.World) {

@@ -152,13 +152,6 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 			}, Down,
 		},
-		"machines that are being deleted": {
-			func(s *world) {
-				s.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_DOWN")
-				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
-				s.Snap.Instances[2].Status = "STOPPING"
-			}, Deleting,
-		},
 		"machines of the legacy path, which are in no group": {
 			func(s *world) {
 				s.Nodes("alpha-a3-0", "IDLE+CLOUD")

@@ -10,9 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/slurm"
-	"slurmflex/slurm/scontrol"
 )
 
 // create sends a call that creates a policy.
@@ -84,15 +81,6 @@ func TestDyingProcessMayCompleteItsLastCall(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestHungCommandTimesOut(t *testing.T) {
-	plant(t, func(p *planted) {
-		p.faults.catch(1, controller, sickness{hung, everything, 1, time.Minute})
-		sent := time.Now()
-		require.ErrorIs(t, p.scheduler().UpdateNodes(p.p.ctx, []string{"alpha-gang-0"}, slurm.NodeChange{State: "power_up"}), scontrol.ErrNoController)
-		assert.Equal(t, commandTime, time.Since(sent))
-	})
 }
 
 func TestUnnecessaryCallsAreDetected(t *testing.T) {

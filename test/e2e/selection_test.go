@@ -23,15 +23,13 @@ var onEach = strings.Fields(`
 	TestAnyUserCanReadWhyAtEachStageOfAJob
 	TestConfigCheckFindsMistakesInARealSlurm
 	TestCoverIsReplacedWhenSlurmctldRestarts
-	TestDownDeletesTheDoorsOfPendingJobs
 	TestExclusiveJobRunsWithoutADaemon
-	TestHeterogeneousJobsFirstComponentStartsLast
-	TestIdleStaticNodeIsRenewedEarly
-	TestJobCancelledWhileWaitingCostsNothing
+	TestHeterogeneousJobWithAForeignComponentStarts
 	TestJobLongerThanTheLeaseIsNotStarted
 	TestJobOfAnUnknownUserBuysNoMachines
 	TestJobsThatWaitForATimeOrAJobBuyNoMachines
 	TestJobThatAlsoNeedsStaticOrReservedNodesStarts
+	TestKilledAndRepeatedDownLeavesOnlyForeignResources
 	TestLeaseFollowsTheTimeLimitOrIsTheMaximum
 	TestMachinesThatFailTheirCheckAreReplacedBeforeTheJobStarts
 	TestManualPowerUpAndPowerDownOfANode
@@ -40,13 +38,13 @@ var onEach = strings.Fields(`
 	TestNonWaitingCommandsFailBehindTheCover
 	TestOnlyOneOfTwoJobsForALicenseGetsMachines
 	TestPendingJobsStartWhenTheirMachinesAreUp
-	TestPendingJobStartsInItsFirstCompletePartition
 	TestPendingJobUsesAMachineThatBecomesIdle
+	TestSecondPlaceIsKeptUntilItsJobRuns
 	TestSlurmConfFromSlurmflexIsValidAndRunsAJob
 	TestTasksWaitEachForItself
 	TestUnhandledResumeKeepsTheNodesOfARunningJob
-	TestUnneededRequestIsCancelled
 	TestUserTextDecidesNothing
+	TestWaitOutlastsResumeTimeoutAndNotifiesTheOwner
 	TestWarmMachineServesNextJobAndIsDeletedAfterKeepIdle
 `)
 
@@ -54,23 +52,18 @@ var onEach = strings.Fields(`
 // Compute, in which Slurm behaves the same on all versions. make nightly runs all scenarios on all
 // versions.
 var onOldest = strings.Fields(`
-	TestBulkInsertCreatesInstancesWithoutAGroup
 	TestDiagDescribesARunningCluster
 	TestDrainedNodesetDoesNotStopTheOthers
 	TestFederatedCredentialsRunAJob
 	TestForeignGroupsAreLeftAlone
-	TestJobOnGKEOutlivesItsGateway
 	TestJobCommentShortensItsWait
 	TestJobOver1000NodesSplitsItsRequest
 	TestJobSubmitLuaRejectsImpossibleJobsAndWarns
-	TestJobWaitsOnGKEAndInComputeAtOnce
-	TestJobUsesMoreExpensiveMachinesAfterDearerAfter
 	TestJobThatLosesAMachineIsRerunOnTheSurvivors
-	TestLimitOfGPUHoursHoldsRequestsBack
-	TestNextJobOnGKERunsOnTheSamePod
-	TestNodeByNodeRequestsEachNodeSeparately
+	TestJobUsesMoreExpensiveMachinesAfterDearerAfter
+	TestJobWaitsOnGKEAndInComputeAtOnce
 	TestOtherNodesetsAreDelegated
-	TestSecondPlaceIsKeptUntilItsJobRuns
+	TestQuotaOnGKEIsNamedAndTriedAgain
 	TestTrialWithARunningDaemonKeepsJobsAndCleansUp
 `)
 

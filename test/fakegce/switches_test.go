@@ -16,15 +16,8 @@ func TestSwitchesChangeBehaviour(t *testing.T) {
 		passes   time.Duration
 		shows    string
 	}{
-		"a lease ends": {passes: 2 * time.Hour, shows: "0; r SUCCEEDED;"},
 		"an ended lease leaves the target size": {
 			switches: Switches{ExpiryKeepsTargetSize: true}, passes: 2 * time.Hour, shows: "1; r SUCCEEDED;",
-		},
-		"a deletion waits for instances being created": {
-			happens: func(w *world) { w.start("DELETE", groupList+"/m", "") }, passes: 9 * time.Second, shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
-		},
-		"and then deletes them": {
-			happens: func(w *world) { w.start("DELETE", groupList+"/m", "") }, passes: 10 * time.Second, shows: "1; r SUCCEEDED; n0 DELETING STOPPING;",
 		},
 		"the target size rises with the acceptance": {
 			switches: Switches{TargetSizeAt: AtAccepted},
@@ -60,20 +53,6 @@ func TestSwitchesChangeBehaviour(t *testing.T) {
 				assert.Equal(w.t, "FAILED", g.Requests[0].State)
 			},
 			shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
-		},
-		"refusals come late": {
-			switches: Switches{LateRefusals: true, RequestErrorStatus: true}, noRoom: true,
-			happens: func(w *world) {
-				w.start("DELETE", requests+"/r", "")
-				w.request("m", "r", "n1")
-				w.Advance(2 * time.Second)
-				w.failed("CONDITION_NOT_MET")
-				w.failed("RESOURCE_ALREADY_EXISTS")
-				operations := w.State().Operations
-				_, op := w.ask("GET", "regions/us-central1/operations/"+operations[len(operations)-1].Name, "")
-				assert.Contains(w.t, op, `"httpErrorStatusCode":409`)
-			},
-			shows: "1; r ACCEPTED; n0 CREATING;",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -91,14 +90,4 @@ func (w *world) shows() string {
 		text += strings.TrimSuffix(" "+m.Name+" "+m.Action+" "+m.Status, " ") + ";"
 	}
 	return text
-}
-
-// failed requires that an operation has ended with an error of this code.
-func (w *world) failed(code string) {
-	w.t.Helper()
-	var errors []string
-	for _, op := range w.State().Operations {
-		errors = append(errors, op.Error)
-	}
-	assert.Contains(w.t, strings.Join(errors, "\n"), code+": ")
 }

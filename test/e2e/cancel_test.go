@@ -9,11 +9,74 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"google.golang.org/api/compute/v1"
 
+	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/lab"
 )
+
+func TestJobCancelledWhileWaitingCostsNothing(t *testing.T) {
+	l := withDaemon(t)
+	shut(t, l)
+	id := submit(t, l, "-p", "train", "-N2", "--time=15")
+	awaitRequest(t, l, "alpha-a3-job-"+id)
+	cancelForGood(t, l, id)
+}
+
+func TestUnneededRequestIsCancelled(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, Configuring: true})
+	shut(t, l)
+	for name, change := range map[string]func(*testing.T, *lab.Lab, string){
+		"when it is requeued": func(t *testing.T, l *lab.Lab, id string) {
+			run(t, l, "scontrol", "requeue", id)
+			awaitJob(t, l, time.Minute, id, "Restarts", "1")
+			awaitOnlyWanted(t, l, id) // before 24.11 Slurm allocates the same nodes again immediately
+		},
+		"when it is requeued and held": func(t *testing.T, l *lab.Lab, id string) {
+			run(t, l, "scontrol", "requeuehold", id)
+			awaitNothingLeft(t, l)
+			assertPending(t, l, id)
+		},
+		"when it has shrunk": func(t *testing.T, l *lab.Lab, id string) {
+			update(t, l, "jobid="+id, "numnodes=1")
+			awaitJob(t, l, time.Minute, id, "NumNodes", "1")
+			awaitOnlyWanted(t, l, id)
+			await(t, time.Minute, "the other nodes to be powered down", func() bool { return len(notDown(t, l)) == 1 })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := submit(t, l, "-p", "train", "-N3", "--time=15")
+			awaitRequestState(t, l, "alpha-a3-job-"+id, "a1", "ACCEPTED")
+			change(t, l, id)
+			cancelForGood(t, l, id)
+		})
+	}
+}
+
+// awaitOnlyWanted waits until the requested nodes are those allocated to the job: none while it is
+// pending.
+func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
+	t.Helper()
+	awaitShown(t, time.Minute, "requests for the nodes of job "+id+" alone", func() (string, bool) {
+		var wanted, asked []string
+		if jobField(t, l, id, "JobState") == "CONFIGURING" {
+			names, err := slurm.Expand(jobField(t, l, id, "NodeList"))
+			require.NoError(t, err)
+			wanted = names
+		}
+		for _, g := range state(t, l).Groups {
+			for _, r := range g.Requests {
+				if isLive(r) {
+					asked = append(asked, r.Instances...)
+				}
+			}
+		}
+		slices.Sort(asked)
+		return fmt.Sprintf("wanted %v, asked for %v", wanted, asked), slices.Equal(wanted, asked)
+	})
+}
 
 func TestForeignGroupsAreLeftAlone(t *testing.T) {
 	l := withDaemon(t)

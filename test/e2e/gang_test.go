@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,4 +26,13 @@ func TestJobOver1000NodesSplitsItsRequest(t *testing.T) {
 	begun = time.Now()
 	cancelForGood(t, l, id)
 	t.Logf("nothing left %s after scancel", time.Since(begun))
+}
+
+func TestNodeByNodeRequestsEachNodeSeparately(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provisioning: node_by_node"})
+	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
+	for node := range 2 {
+		assert.Len(t, awaitRequest(t, l, fmt.Sprint("alpha-a3-node-", node)).Instances, 1)
+	}
+	awaitDone(t, l, id)
 }

@@ -66,7 +66,11 @@ func newGKE(t *testing.T, queue string, set lab.NodeSet) *gke {
 	g.config = filepath.Join(dir, "gke.yaml")
 	args = append([]string{program, "--listen", fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0])}, args...)
 	g.gateway = launch(t, dir, "slurmflex-gke", args...)
-	g.l = counted(t, lab.Options{Daemon: true, Keys: lab.GKEEndpoint(g.gateway.endpoint()), NodeSets: []lab.NodeSet{lab.GKENodeSet(set)}})
+	suspend := 0
+	if set.Shared {
+		suspend = 20 // Slurm ends idle machines of a shared partition after this time
+	}
+	g.l = counted(t, lab.Options{Daemon: true, SuspendTime: suspend, Keys: lab.GKEEndpoint(g.gateway.endpoint()), NodeSets: []lab.NodeSet{lab.GKENodeSet(set)}})
 	require.NoError(t, os.Symlink(filepath.Join(g.l.Dir, "bin"), filepath.Join(dir, "programs")))
 	return g
 }
@@ -209,6 +213,28 @@ func (g *gke) cancel(id string) {
 	g.awaitClean()
 }
 
+func TestJobOnGKEOutlivesItsGateway(t *testing.T) {
+	onGKE(t, func(t *testing.T, queue string) {
+		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+		waits := g.submit("sleep 600", "-N1")
+		awaitWhy(t, g.l, waits, "not enough resources available")
+		g.awaitLease("1500")
+		assertPending(t, g.l, waits)
+		g.cancel(waits)
+
+		runs := g.submit("srun hostname; sleep 20", "-N2")
+		g.awaitLease("1500")
+		g.capacity(2)
+		g.awaitRunning(runs)
+		g.gateway.kill()
+		time.Sleep(8 * time.Second) // passes without the gateway
+		g.gateway.start()
+		awaitCompleted(t, g.l, runs)
+		assertNotRequeued(t, g.l, runs)
+		g.awaitClean()
+	})
+}
+
 func TestQuotaOnGKEIsNamedAndTriedAgain(t *testing.T) {
 	onGKE(t, func(t *testing.T, queue string) {
 		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
@@ -275,6 +301,19 @@ func TestJobOnGKEKeepsItsPodsAfterALoss(t *testing.T) {
 	g.cancel(id)
 }
 
+func TestNextJobOnGKERunsOnTheSamePod(t *testing.T) {
+	g := newGKE(t, "", lab.NodeSet{Shared: true, FlexKeys: "max_run_duration: 3600"})
+	g.capacity(1)
+	first := g.submit("sleep 600", "-n1")
+	g.awaitRunning(first)
+	pods := g.pods()
+	next := g.submit("srun hostname", "-n1")
+	awaitCompleted(t, g.l, next)
+	assert.Equal(t, "alpha-flex-0", jobField(t, g.l, next, "NodeList"))
+	assert.Equal(t, pods, g.pods())
+	g.cancel(first)
+}
+
 func TestPodsLeaseEndsWhenGKESaysSo(t *testing.T) {
 	g := newGKE(t, "", lab.NodeSet{FlexKeys: "max_run_duration: 3600"})
 	g.capacity(1)
@@ -334,7 +373,6 @@ func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
 				}
 				waiting := g.submit("srun hostname", "-N2")
 				g.awaitLease("1500")
-				awaitWhy(t, g.l, waiting, "not enough resources available")
 				kill()
 				g.capacity(2)
 				awaitCompleted(t, g.l, waiting)

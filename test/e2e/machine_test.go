@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/test/fakegce"
 	"slurmflex/test/lab"
 )
 
@@ -33,6 +35,16 @@ func TestUnregisteredNodesAreReturnedAndBlockTheirNodeset(t *testing.T) {
 	cancelForGood(t, l, id, next)
 }
 
+func TestIdleStaticNodeIsRenewedEarly(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, Static: 1, FlexKeys: "renew_before: 300"})
+	awaitUp(t, l, "alpha-st-0")
+	first, _ := state(t, l).Instance("alpha-st-0")
+	end := time.Now().Add(4 * time.Minute)
+	endLease(t, l, "alpha-st-0", time.Until(end))
+	awaitAnotherMachine(t, l, first)
+	assert.True(t, time.Now().Before(end), "before the old lease would have ended")
+}
+
 func TestJobLongerThanTheLeaseIsNotStarted(t *testing.T) {
 	l := withDaemon(t)
 	update(t, l, "nodename=alpha-g2-0", "state=power_up")
@@ -48,6 +60,24 @@ func TestJobLongerThanTheLeaseIsNotStarted(t *testing.T) {
 	await(t, time.Minute, "the reservation to go", func() bool {
 		return !strings.Contains(ask(t, l, "scontrol", "show", "reservation", "-o"), "slurmflex-alpha-")
 	})
+}
+
+func TestRunningJobIsLeftAloneNearTheEndOfItsLease(t *testing.T) {
+	l := withDaemon(t)
+	over := filepath.Join(l.Dir, "over")
+	id := submitScript(t, l, "until [ -e "+over+" ]; do sleep 1; done", "-p", "fixed", "-w", "alpha-g2-0", "--time=30")
+	awaitRunning(t, l, id)
+	// Reservations start with the minute in which a lease ends.
+	minute := time.Now().Add(75 * time.Second).Truncate(time.Minute)
+	endLease(t, l, "alpha-g2-0", time.Until(minute.Add(50*time.Second)))
+	awaitReservation(t, l, "alpha-g2-0")
+	await(t, 100*time.Second, "the reservation to start", func() bool {
+		return strings.Contains(nodeState(t, l, "alpha-g2-0"), "MAINTENANCE")
+	})
+	awaitPasses(t, l, 2)
+	assert.Equal(t, "RUNNING", jobField(t, l, id, "JobState"))
+	require.NoError(t, os.WriteFile(over, nil, 0o644))
+	awaitDone(t, l, id)
 }
 
 func TestJobThatOutlivesItsLeaseIsWarnedAndContinuesElsewhere(t *testing.T) {
@@ -72,6 +102,15 @@ func TestJobThatOutlivesItsLeaseIsWarnedAndContinuesElsewhere(t *testing.T) {
 		return told, told == "run\nsaves its work\nrun 1\n"
 	})
 	cancelForGood(t, l, id)
+}
+
+// awaitAnotherMachine waits until a node is up again, on another machine.
+func awaitAnotherMachine(t *testing.T, l *lab.Lab, first fakegce.Instance) {
+	t.Helper()
+	await(t, 150*time.Second, first.Name+" to be back on another machine", func() bool {
+		now, ok := state(t, l).Instance(first.Name)
+		return ok && now.Created.After(first.Created) && nodeState(t, l, first.Name) == "IDLE+CLOUD"
+	})
 }
 
 // endLease makes the lease of a node's machine end after left.

@@ -55,6 +55,22 @@ func TestTasksWaitEachForItself(t *testing.T) {
 	cancelForGood(t, l, array, held)
 }
 
+// Slurm plans the tasks one behind the other, and 22.05 shows the start of the last.
+func TestArrayOnASwitchStartsBehindAnotherJob(t *testing.T) {
+	l := withDaemon(t)
+	shut(t, l)
+	first := submitScript(t, l, "sleep 1000", "-p", "train", "-N8", "--time=15")
+	array := submit(t, l, "-p", "train", "-N8", "--switches=1", "--array=0-1", "--time=30")
+	await(t, time.Minute, "the array's plan", func() bool {
+		return strings.TrimSpace(run(t, l, "squeue", "-h", "-j", array, "-O", "SchedNodes")) == "alpha-a3-[0-7]"
+	})
+	run(t, l, "scancel", first)
+	capacity(t, l, "", 8)
+	for _, task := range []string{"_0", "_1"} {
+		awaitCompleted(t, l, array+task)
+	}
+}
+
 // A job may need a static node too, or a node that another's reservation covers a month later.
 func TestJobThatAlsoNeedsStaticOrReservedNodesStarts(t *testing.T) {
 	l := withDaemon(t, lab.NodeSet{
@@ -73,6 +89,21 @@ func TestJobThatAlsoNeedsStaticOrReservedNodesStarts(t *testing.T) {
 	assertNotRequeued(t, l, whole)
 	parts := submit(t, l, "-p", "train", "-N2", "-w", "alpha-a3-0", "--time=10", ":", "-p", "train", "-N1", "--time=10")
 	awaitCompleted(t, l, parts)
+}
+
+// Its door opens when the machines of the other component are up.
+func TestComponentOnAStaticNodeWaitsForTheOthers(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, SuspendTime: 90, NodeSets: []lab.NodeSet{{
+		Name: "mixed", Machine: "g2-standard-4", Size: 2, Static: 1, FlexKeys: "max_run_duration: 3600",
+	}}})
+	awaitUp(t, l, "alpha-mixed-0")
+	shut(t, l)
+	job := submit(t, l, "-p", "mixed", "-N1", "-w", "alpha-mixed-0", "--time=10", ":", "-p", "train", "-N1", "--time=10")
+	awaitWhy(t, l, job+"+1", "QUEUED at Google")
+	time.Sleep(time.Minute) // longer than a job with all its machines may take to start
+	capacity(t, l, "", 8)
+	awaitCompleted(t, l, job)
+	assert.NotContains(t, readFile(l.Log("daemon.log")), "has not started for")
 }
 
 // Two jobs need the only license. Slurm does not show this while both wait.
@@ -184,6 +215,22 @@ func TestCoverIsReplacedWhenSlurmctldRestarts(t *testing.T) {
 	})
 }
 
+func TestPendingJobStartsInItsFirstCompletePartition(t *testing.T) {
+	l := withDaemon(t, lab.NodeSet{
+		Name: "eu", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true",
+	})
+	shut(t, l)
+	id := submit(t, l, "-p", "train,eu", "-N2", "--time=15")
+	await(t, time.Minute, "a request in each place", func() bool { return len(state(t, l).Groups) == 2 })
+	assertPending(t, l, id)
+	awaitWhy(t, l, id, "next starts in the first of its 2 places with all machines registered")
+	capacity(t, l, "a3-ultragpu-8g", 4)
+	awaitCompleted(t, l, id)
+	assert.Equal(t, "eu", jobField(t, l, id, "Partition"))
+	assertNotRequeued(t, l, id)
+	awaitNothingLeft(t, l)
+}
+
 // K14: one node of eu runs a job for another half hour. The second request of the first job in the queue
 // is for the other node, which the next job needs too.
 func TestSecondPlaceIsKeptUntilItsJobRuns(t *testing.T) {
@@ -227,4 +274,16 @@ func TestPendingJobUsesAMachineThatBecomesIdle(t *testing.T) {
 	assertNotRequeued(t, l, waits)
 	await(t, time.Minute, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
 	assert.Len(t, state(t, l).Instances, 1)
+}
+
+// The cover remains, because the daemon would create it again.
+func TestDownDeletesTheDoorsOfPendingJobs(t *testing.T) {
+	l := withDaemon(t)
+	shut(t, l)
+	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15")
+	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 1 })
+	out := slurmflex(t, l, "down", "--yes")
+	assert.Contains(t, out, nothingLeft)
+	awaitNothingLeft(t, l)
+	assertPending(t, l, id)
 }

@@ -23,13 +23,15 @@ var onEach = strings.Fields(`
 	TestAnyUserCanReadWhyAtEachStageOfAJob
 	TestConfigCheckFindsMistakesInARealSlurm
 	TestCoverIsReplacedWhenSlurmctldRestarts
+	TestDownDeletesTheDoorsOfPendingJobs
 	TestExclusiveJobRunsWithoutADaemon
-	TestHeterogeneousJobWithAForeignComponentStarts
+	TestHeterogeneousJobsFirstComponentStartsLast
+	TestIdleStaticNodeIsRenewedEarly
+	TestJobCancelledWhileWaitingCostsNothing
 	TestJobLongerThanTheLeaseIsNotStarted
 	TestJobOfAnUnknownUserBuysNoMachines
 	TestJobsThatWaitForATimeOrAJobBuyNoMachines
 	TestJobThatAlsoNeedsStaticOrReservedNodesStarts
-	TestKilledAndRepeatedDownLeavesOnlyForeignResources
 	TestLeaseFollowsTheTimeLimitOrIsTheMaximum
 	TestMachinesThatFailTheirCheckAreReplacedBeforeTheJobStarts
 	TestManualPowerUpAndPowerDownOfANode
@@ -38,13 +40,13 @@ var onEach = strings.Fields(`
 	TestNonWaitingCommandsFailBehindTheCover
 	TestOnlyOneOfTwoJobsForALicenseGetsMachines
 	TestPendingJobsStartWhenTheirMachinesAreUp
+	TestPendingJobStartsInItsFirstCompletePartition
 	TestPendingJobUsesAMachineThatBecomesIdle
-	TestSecondPlaceIsKeptUntilItsJobRuns
 	TestSlurmConfFromSlurmflexIsValidAndRunsAJob
 	TestTasksWaitEachForItself
 	TestUnhandledResumeKeepsTheNodesOfARunningJob
+	TestUnneededRequestIsCancelled
 	TestUserTextDecidesNothing
-	TestWaitOutlastsResumeTimeoutAndNotifiesTheOwner
 	TestWarmMachineServesNextJobAndIsDeletedAfterKeepIdle
 `)
 
@@ -52,18 +54,23 @@ var onEach = strings.Fields(`
 // Compute, in which Slurm behaves the same on all versions. make nightly runs all scenarios on all
 // versions.
 var onOldest = strings.Fields(`
+	TestBulkInsertCreatesInstancesWithoutAGroup
 	TestDiagDescribesARunningCluster
 	TestDrainedNodesetDoesNotStopTheOthers
 	TestFederatedCredentialsRunAJob
 	TestForeignGroupsAreLeftAlone
+	TestJobOnGKEOutlivesItsGateway
 	TestJobCommentShortensItsWait
 	TestJobOver1000NodesSplitsItsRequest
 	TestJobSubmitLuaRejectsImpossibleJobsAndWarns
-	TestJobThatLosesAMachineIsRerunOnTheSurvivors
-	TestJobUsesMoreExpensiveMachinesAfterDearerAfter
 	TestJobWaitsOnGKEAndInComputeAtOnce
+	TestJobUsesMoreExpensiveMachinesAfterDearerAfter
+	TestJobThatLosesAMachineIsRerunOnTheSurvivors
+	TestLimitOfGPUHoursHoldsRequestsBack
+	TestNextJobOnGKERunsOnTheSamePod
+	TestNodeByNodeRequestsEachNodeSeparately
 	TestOtherNodesetsAreDelegated
-	TestQuotaOnGKEIsNamedAndTriedAgain
+	TestSecondPlaceIsKeptUntilItsJobRuns
 	TestTrialWithARunningDaemonKeepsJobsAndCleansUp
 `)
 

@@ -48,3 +48,11 @@ func TestJobCommentShortensItsWait(t *testing.T) {
 	awaitJob(t, l, time.Minute, ended, "JobState", "CANCELLED")
 	awaitNothingLeft(t, l)
 }
+
+func TestBulkInsertCreatesInstancesWithoutAGroup(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
+	id := submit(t, l, "-p", "train", "-N2", "--time=15")
+	await(t, 2*time.Minute, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
+	assert.Empty(t, state(t, l).Groups)
+	awaitDone(t, l, id)
+}

@@ -1,0 +1,33 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/test/lab"
+)
+
+// A machine of nodeset a3 has 8 GPUs, so a job of 15 minutes may take 2 GPU hours of each. The third job
+// needs all nodes that the first two leave, and another account's job gets one of them meanwhile.
+func TestLimitOfGPUHoursHoldsRequestsBack(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, Keys: "limits: {bio: {account: bio, gpu_hours: 4}}"})
+	shut(t, l)
+	of := func(account string) string { return submit(t, l, "-p", "train", "-N1", "--time=15", "-A", account) }
+	first := of("bio")
+	awaitRequest(t, l, "alpha-a3-job-"+first)
+	second := of("bio")
+	awaitRequest(t, l, "alpha-a3-job-"+second)
+	third := submit(t, l, "-p", "train", "-N6", "--time=15", "-A", "bio")
+	awaitTold(t, l, 2*time.Minute, third, `waiting for the limit of account bio: 4 of 4 GPU hours of \w+ are used or reserved; this job would take up to 12`)
+	assertPending(t, l, third)
+	other := of("chem")
+	awaitRequest(t, l, "alpha-a3-job-"+other)
+	status := slurmflex(t, l, "status")
+	assert.Regexp(t, `limit bio: account bio has used 0 of 4 GPU hours of \w+; its machines and requests may take 4 more`, status)
+
+	cancelForGood(t, l, first, second, third, other)
+}

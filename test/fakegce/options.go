@@ -74,8 +74,6 @@ type Switches struct {
 	// NoActionOnceCreated: an instance's currentAction is NONE as soon as its request has
 	// succeeded, instead of CREATING until the instance runs.
 	NoActionOnceCreated bool
-	// TemplateDuration: the template's maxRunDuration overrides the request's.
-	TemplateDuration bool
 	// NameConflictFails: a name in use by another VM fails the request, instead of making it
 	// wait.
 	NameConflictFails bool

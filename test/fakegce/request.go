@@ -1,6 +1,7 @@
 package fakegce
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -262,11 +263,7 @@ func (s *Server) retire(r *request) {
 
 // runDuration returns how long the request's VMs may run.
 func (s *Server) runDuration(r *request) time.Duration {
-	own, template := seconds(r.api.RequestedRunDuration), r.group.template.runDuration()
-	if own == 0 || template != 0 && s.opts.Switches.TemplateDuration {
-		return template
-	}
-	return own
+	return cmp.Or(seconds(r.api.RequestedRunDuration), r.group.template.runDuration())
 }
 
 const finalStateText = "Cancelling resize request that has reached a final state is not possible."

@@ -533,7 +533,7 @@ var mutants = []mutant{
 	},
 	{
 		"the cover is not raised", "flex/plan/sweeps/doors.go",
-		"ends.Sub(now) < grace-coverRaise", "ends.Sub(now) < 0", planner,
+		"ends.Sub(now) < memo.CoverGrace-coverRaise", "ends.Sub(now) < 0", planner,
 	},
 	{
 		"a cover from before slurmctld's start is kept", "flex/plan/sweeps/doors.go",

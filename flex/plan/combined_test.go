@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/plan/sweeps"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -101,4 +102,17 @@ func TestDoorOpensIfAnotherComponentWaitsConfiguring(t *testing.T) {
 		w.Config.Partitions[i].Exclusive = w.Config.Partitions[i].Name != "od"
 	}
 	assert.Contains(t, fmt.Sprint(plan.Compute(w.Scene()).Actions), "from 2026-11-21T12:00:00Z")
+}
+
+func TestComponentWithAPlanWaitsForTheOneWithout(t *testing.T) {
+	w := severalPlacesOf(4, "")
+	w.planned("alpha-us-[0-1]").HetID = 7
+	other := w.Snap.Jobs[0]
+	other.ID, other.ArrayID, other.HetID, other.HetOffset, other.Partition, other.Planned, other.Reason = 8, 8, 7, 1, "eu", nil, "Resources"
+	w.Snap.Jobs = append(w.Snap.Jobs, other)
+	told := map[uint32]string{}
+	for _, held := range plan.Compute(scene.Of(w.Config, w.Snap)).Held {
+		told[held.Job] = held.Obstacle
+	}
+	assert.Equal(t, map[uint32]string{7: "another component of its job gets no nodes yet", 8: "Slurm has not planned it yet"}, told)
 }

@@ -89,20 +89,51 @@ func TestJobThatSlurmDoesNotPlanIsAProblemAfterFiveMinutes(t *testing.T) {
 	}
 }
 
-func TestNodesWithIdleMachinesAreNotOutOfService(t *testing.T) {
-	for limit, want := range map[time.Duration]string{
-		24 * time.Hour: "needs 2 nodes; 1 of nodeset a3 is free, 4 with idle machines, which start no job of more than 23:00:00 (bf_window)",
-		2 * time.Hour:  "needs 2 nodes; 1 of nodeset a3 is free, 4 with idle machines",
+func TestWaitSaysWhyTheJobCannotGetNodesThatNoJobHas(t *testing.T) {
+	limit := func(limit time.Duration) func(w waitingPending) {
+		return func(w waitingPending) { w.job().Limit.Duration = limit }
+	}
+	for want, given := range map[string]func(w waitingPending){
+		"4 with idle machines":                                  limit(2 * time.Hour),
+		"4 with idle machines whose lease ends before it would": limit(5 * time.Hour),
+		"4 with idle machines, which start no job of more than 23:00:00 (bf_window)": func(w waitingPending) {
+			w.job().Limit.Duration = 24 * time.Hour
+			for i := range w.Snap.Instances {
+				w.Snap.Instances[i].Terminates = noon.Add(72 * time.Hour)
+			}
+		},
+		"3 with idle machines, 1 reserved for others": func(w waitingPending) { w.reserve("adm", 10*time.Minute, "alpha-a3-0", "SPEC_NODES") },
+		"3 with idle machines, 1 being powered down":  func(w waitingPending) { w.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_DOWN") },
+		"3 with idle machines, 1 out of service":      func(w waitingPending) { w.Nodes("alpha-a3-0", "IDLE+CLOUD+DRAIN") },
+		"3 with idle machines, 1 excluded by the job": func(w waitingPending) { w.job().Excludes = "alpha-a3-0" },
+		"2 with idle machines, 2 without what it requests": func(w waitingPending) {
+			w.job().Features = "big"
+			for i := range w.Snap.Nodes {
+				if i >= 2 {
+					w.Snap.Nodes[i].Features = []string{"big"}
+				}
+			}
+		},
 	} {
 		w := unaskedIn(5)
 		w.keep()
 		w.up("alpha-a3-[0-3]")
 		w.Snap.Reservations[0].Nodes = []string{"alpha-a3-4"}
-		w.job().Limit.Duration = limit
+		given(w)
 		held := plan.Compute(w.Scene()).Held
 		require.Len(t, held, 1)
-		assert.Equal(t, want, held[0].Obstacle)
+		assert.Equal(t, "needs 2 nodes; 1 of nodeset a3 is free, "+want, held[0].Obstacle)
 	}
+}
+
+// Free nodes that the job cannot use are no reason to wait for Slurm's plan, and none to call it stuck.
+func TestJobWithoutFreeNodesThatFitIsNotStuck(t *testing.T) {
+	w := newUnasked()
+	w.job().Excludes, w.Snap.Unasked = "alpha-a3-[1-3]", map[uint32]time.Time{7: noon.Add(-time.Hour)}
+	p := plan.Compute(w.Scene())
+	assert.Empty(t, p.Problems)
+	require.Len(t, p.Held, 1)
+	assert.Equal(t, "needs 2 nodes; 1 of nodeset a3 is free, 3 excluded by the job", p.Held[0].Obstacle)
 }
 
 func TestCoverIsOffIfSlurmPreempts(t *testing.T) {

@@ -132,7 +132,7 @@ func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 		unlike := func(other *config.NodeSet) bool {
 			return other == set || other.Flex == nil || machine == "" || b.machineType(other) != machine
 		}
-		at := slices.IndexFunc(b.scene.Seen.Partitions, func(is slurm.Partition) bool { return is.Name == p.Name && is.Up })
+		at := slices.IndexFunc(b.scene.Seen.Partitions, func(is slurm.Partition) bool { return is.Name == p.Name && is.Up && is.Restricts == "" })
 		if at < 0 || len(sets) == 0 || slices.ContainsFunc(sets, unlike) {
 			continue
 		}
@@ -142,6 +142,9 @@ func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 		}
 		for _, s := range sets {
 			other.Size += s.Size()
+		}
+		if most := b.scene.Seen.Partitions[at].MaxNodes; most > 0 {
+			other.Size = min(other.Size, most)
 		}
 		all = append(all, other)
 	}
@@ -275,6 +278,12 @@ func (b *builder) start(j *slurm.Job) time.Time {
 		return j.Start
 	}
 	if j.Start.Sub(b.scene.Seen.Now) > farthestStart {
+		return time.Time{}
+	}
+	// A job that waits CONFIGURING for its machines ends later than Slurm expects.
+	if slices.ContainsFunc(b.scene.Nodes(), func(m *scene.Node) bool {
+		return m.Power == scene.Rising && m.Door == nil && len(m.Holders) > 0 && b.mayUse(j, []string{m.Name})
+	}) {
 		return time.Time{}
 	}
 	for _, h := range b.scene.Holds() {

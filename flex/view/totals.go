@@ -2,7 +2,6 @@ package view
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/slurm"
@@ -64,7 +63,7 @@ func (v View) Totals() Totals {
 	for _, j := range v.Jobs {
 		switch {
 		case !slurm.JobState(j.State).Waits() || !v.onFlexNodes(j):
-		case strings.HasPrefix(j.Reason, "JobHeld"):
+		case j.isHeld():
 			t.Held++
 		default:
 			waits[j.ID] = true

@@ -122,7 +122,7 @@ type Price struct {
 // nodes of the same machine type.
 type Alternative struct {
 	Partition string `json:"partition"`
-	Size      int    `json:"nodes"`
+	Size      int    `json:"nodes"` // most of a job
 	// Longest is the time limit that every lease in the partition covers, or Slurm's MaxTime if
 	// lower.
 	Longest Seconds `json:"longest_job_seconds"`

@@ -61,6 +61,29 @@ var stories = []struct {
 		}
 		s.pending(900, "JobArrayTaskLimit").ArrayTask = "4-20%3"
 	}, "900"},
+	{"an array with one task at work and one that waits", func(s *world) {
+		s.job(901, "train", "alpha-a3-0", slurm.JobRunning)
+		s.Snap.Jobs[0].ArrayID, s.Snap.Jobs[0].ArrayTask = 900, "0"
+		s.pending(900, "JobArrayTaskLimit").ArrayTask = "1%1"
+	}, "900"},
+	{"a job with all its machines that lacks a license", func(s *world) {
+		s.behindDoor(812, "alpha-a3-0")
+		s.Snap.Jobs[0].Reason = "Licenses"
+		s.Nodes("alpha-a3-0", "IDLE+CLOUD+RESERVED")
+		s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+	}, "812"},
+	{"a component with all its machines, while another one waits", func(s *world) {
+		s.behindDoor(812, "alpha-a3-0")
+		s.behindDoor(813, "alpha-a3-1")
+		s.component(&s.Snap.Jobs[0], 812, 0)
+		s.component(&s.Snap.Jobs[1], 812, 1)
+		for i, address := range []string{"812+0", "812+1"} {
+			name := memo.DoorReservation("alpha", address, noon.Add(-90*time.Minute))
+			s.Snap.Reservations[i].Name, s.Snap.Jobs[i].Reservation = name, name
+		}
+		s.Nodes("alpha-a3-0", "IDLE+CLOUD+RESERVED")
+		s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+	}, "812+0"},
 	{"a job with requests in two places", func(s *world) {
 		s.behindDoor(812, "alpha-a3-[0-1]")
 		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
@@ -299,6 +322,11 @@ func TestJobStartIsBelievedOnlyBeforeOurReservations(t *testing.T) {
 	}}
 	s.pending(816, "Resources").Start = noon.Add(24*time.Hour - 5*time.Minute)
 	assert.Zero(t, s.view().Jobs[0].StartAt, "cold nodes are closed until then")
+	s = newWorld()
+	s.waiting(812, "alpha-a3-0")
+	s.Config.Options.Waiting = config.Configuring
+	s.pending(816, "Resources").Start = noon.Add(time.Hour)
+	assert.Zero(t, s.view().Jobs[1].StartAt, "the time limit of job 812 has not begun")
 	s = newWorld()
 	s.pending(816, "Resources").Start = noon.Add(31 * 24 * time.Hour)
 	assert.Zero(t, s.view().Jobs[0].StartAt, "no job ends after a year")

@@ -52,11 +52,14 @@ func (e *explainer) array(id uint32, tasks []Job) {
 	}), byWeight)
 	var states []string
 	for _, s := range []struct {
-		n    int
-		verb string
-	}{{run, "run"}, {get, "get machines"}, {wait, "wait"}} {
-		if s.n > 0 {
-			states = append(states, fmt.Sprintf("%s %s", Count(s.n, "task"), s.verb))
+		n            int
+		one, several string
+	}{{run, "1 task runs", "%d tasks run"}, {get, "1 task gets machines", "%d tasks get machines"}, {wait, "1 task waits", "%d tasks wait"}} {
+		switch {
+		case s.n == 1:
+			states = append(states, s.one)
+		case s.n > 1:
+			states = append(states, fmt.Sprintf(s.several, s.n))
 		}
 	}
 	e.State = strings.Join(states, ", ")
@@ -221,6 +224,10 @@ func (e *explainer) placed(j Job, rows []Row) {
 		e.State, e.Next = "ENDING (COMPLETING)", "its nodes are available again when Slurm has finished with it"
 	case e.begins(j):
 		e.Cause, e.Next = "", "Slurm starts it at "+e.on(j.StartAt)+" at the earliest (BeginTime)"
+	case isReady(j, rows) && isWaiting(j) && !slurm.LacksNodes(j.Reason) && !slices.Contains([]string{"", "None", "Reservation"}, j.Reason):
+		e.State, e.Cause, e.Next = "WAITS, all its nodes are up", slurmsCause(j.Reason), "Slurm starts it once that has changed; others may use the machines before"
+	case e.State == "STARTING" && j.HetID != 0 && isWaiting(j):
+		e.State = "READY, all its nodes are up"
 	case isReady(j, rows) && j.Awaits != "":
 		e.State, e.Next = "STARTING, all its nodes are up", "Slurm starts it within seconds"
 	case isReady(j, rows):
@@ -339,7 +346,7 @@ func (e *explainer) advice(j Job, rows []Row) string {
 	if (capacity || short && row.Cause == mig.CauseQuota.String()) && set.ByJob && row.Count > 1 {
 		could = append(could, fmt.Sprintf("fewer nodes (now %d)", row.Count))
 	}
-	if others := e.otherPartitions(set, j, row.Count); len(others) > 0 && row.Cause != mig.CauseQuota.String() {
+	if others := e.otherPartitions(set, j, row.Count); len(others) > 0 && (short || set.Block != nil) && row.Cause != mig.CauseQuota.String() {
 		could = append(could, "partition "+strings.Join(others, " or "))
 	}
 	if len(could) == 0 {
@@ -358,7 +365,7 @@ func (s NodeSet) mayShorten(lease Seconds) bool {
 func (v View) otherPartitions(set NodeSet, j Job, nodes int) []string {
 	var names []string
 	for _, other := range set.Alternatives {
-		if max(nodes, j.NodeCount) <= other.Size && j.Limit > 0 && j.Limit <= other.Longest && slices.ContainsFunc(v.setsOf(other.Partition), set.differs) {
+		if !j.mayUse(other.Partition) && max(nodes, j.NodeCount) <= other.Size && j.Limit > 0 && j.Limit <= other.Longest && slices.ContainsFunc(v.setsOf(other.Partition), set.differs) {
 			names = append(names, other.Partition)
 		}
 	}

@@ -84,6 +84,6 @@ func TestAnyUserCanReadWhyAtEachStageOfAJob(t *testing.T) {
 	awaitWhy(t, l, "alpha-a3-1", `IN USE, allocated to job `+id)
 
 	other := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
-	awaitWhy(t, l, other, `WAITS for nodes of a3 cause asks for alpha-a3-\[0-1\], which other jobs have or which is out of service .*Slurm's reason: (Resources|Priority|ReqNodeNotAvail)`)
+	awaitWhy(t, l, other, `WAITS for nodes of a3 cause asks for alpha-a3-\[0-1\], which other jobs have or which it cannot use now .*Slurm's reason: (Resources|Priority|ReqNodeNotAvail)`)
 	cancelForGood(t, l, id, other)
 }

@@ -81,7 +81,8 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 	names := slices.Concat(h.fitting(p.set, j, p.names), static[p.set])
 	if len(names) < count || misfit(j, names[:count]) != "" {
 		if names = slices.Concat(p.names, static[p.set]); len(names) < count {
-			return plan{}, fmt.Sprintf("Slurm has planned it on %s, which are not all without a machine in one nodeset", slurm.Fold(j.Planned))
+			return plan{}, fmt.Sprintf("Slurm has planned it on %s, but no machine can be requested for %s, which has one, is reserved for others, or belongs to another nodeset",
+				slurm.Fold(j.Planned), slurm.Fold(without(j.Planned, names)))
 		}
 	}
 	p.names = slices.Sorted(slices.Values(names[:count]))
@@ -216,6 +217,16 @@ func (h *handout) take(w want) {
 // of them: Slurm starts them together.
 func (h *handout) placeComponents(id uint32, has map[string]bool) {
 	var wants []want
+	defer func() { // one that Slurm has planned waits for the others
+		for _, j := range h.jobs {
+			if j.HetID != id || len(h.DoorsOf(j.ID)) > 0 || h.hasWant(j) {
+				continue
+			}
+			if p, _ := h.planOf(j); p.set != nil {
+				h.holdBack(j, p.set, "another component of its job gets no nodes yet")
+			}
+		}
+	}()
 	for _, j := range h.jobs {
 		if j.HetID != id || has[j.Address()] {
 			continue

@@ -12,21 +12,37 @@ import (
 	"slurmflex/slurm"
 )
 
-// stock counts the nodes of a nodeset: those that a waiting job may get, and those that jobs have.
+// stock counts a nodeset's nodes for a job: those that it may get, those that jobs have, and the others by why
+// it cannot get them.
 type stock struct {
 	set         *config.NodeSet
 	free, taken int
-	idle        int      // with a machine that no job has
-	others      int      // out of service, powering down, or closed for another reason
+	others      map[string]int
 	by          []string // the jobs that have the taken nodes, as squeue shows them
 	frees       time.Time
 }
 
-// stocks counts the nodes of each nodeset once.
+// Why a job cannot get nodes that no job has.
+const (
+	idleTooShort = "with idle machines whose lease ends before it would"
+	idleTooLong  = "with idle machines, which start no job of more than %s (bf_window)"
+	idleOnly     = "with idle machines"
+	reserved     = "reserved for others"
+	poweringDown = "being powered down"
+	poweringUp   = "powering up for no job"
+	outOfService = "out of service"
+	excluded     = "excluded by the job"
+	unfit        = "without what it requests"
+)
+
+// reasons is the order in which a text names them.
+var reasons = []string{idleTooShort, idleTooLong, idleOnly, reserved, poweringDown, poweringUp, outOfService, excluded, unfit}
+
+// stocks counts the nodes of each nodeset once for like jobs.
 type stocks struct {
 	scene  *scene.Scene
 	isFree func(*scene.Node) bool
-	of     map[*config.NodeSet]*stock
+	of     map[string]*stock
 }
 
 // Unheld returns a function that returns why a pending job which is not held back lacks nodes, and when the
@@ -34,7 +50,7 @@ type stocks struct {
 // Slurm may allocate idle nodes at any time, unless the nodeset's jobs wait pending.
 func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 	const unfit = slurm.PoweringDown | slurm.Drain | slurm.Fail | slurm.Maintenance
-	all := stocks{scene: s, of: map[*config.NodeSet]*stock{}, isFree: func(m *scene.Node) bool {
+	all := stocks{scene: s, of: map[string]*stock{}, isFree: func(m *scene.Node) bool {
 		return m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && len(m.Holders) == 0 && m.Door == nil
 	}}
 	ours := map[*config.NodeSet]bool{}
@@ -47,7 +63,7 @@ func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 		case !j.State.Waits():
 		case throttle > 0 && strings.HasPrefix(j.Reason, "JobArrayTaskLimit"):
 			return ownLimit(throttle), time.Time{}
-		case slurm.LacksNodes(j.Reason):
+		case slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance"): // it does not end before a lease
 			if short := all.shortOf(j, PlacesOf(s, ours, j)); short != nil {
 				return short.text(s, j), short.frees
 			}
@@ -57,12 +73,17 @@ func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 }
 
 // shortOf returns the stock of that nodeset of places which has most free nodes, if these are too few
-// for the job; otherwise nil. It leaves out nodesets without known nodes.
+// for the job; otherwise nil. It leaves out nodesets without known nodes that may fit the job.
 func (t stocks) shortOf(j *slurm.Job, places []*config.NodeSet) *stock {
+	isKnown := slices.ContainsFunc(t.scene.Nodes(), func(m *scene.Node) bool { return slices.Contains(places, m.Set) && j.FitsAlike(*m.Node) })
 	var most *stock
 	for _, set := range places {
-		of := t.count(set)
-		if size := of.free + of.taken + of.idle + of.others; size > 0 && (most == nil || size >= j.NodeCount && of.free > most.free) {
+		of := t.count(set, j, isKnown)
+		size := of.free + of.taken - of.others[excluded] - of.others[unfit]
+		for _, n := range of.others {
+			size += n
+		}
+		if size > 0 && (most == nil || size >= j.NodeCount && of.free > most.free) {
 			most = of
 		}
 	}
@@ -72,13 +93,16 @@ func (t stocks) shortOf(j *slurm.Job, places []*config.NodeSet) *stock {
 	return most
 }
 
-// count returns the stock of the nodeset.
-func (t stocks) count(set *config.NodeSet) *stock {
-	if of := t.of[set]; of != nil {
+// count returns the stock of the nodeset for the job. If isKnown, nodes that are not certain to have what
+// the job requests lack it.
+func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
+	key := fmt.Sprint(set.Name, j.Digest(), j.Excludes, isKnown, runsFor(j))
+	if of := t.of[key]; of != nil {
 		return of
 	}
-	of := &stock{set: set}
-	t.of[set] = of
+	of := &stock{set: set, others: map[string]int{}}
+	t.of[key] = of
+	names, _ := slurm.Expand(j.Excludes)
 	for _, m := range t.scene.Nodes() {
 		if m.Set != set {
 			continue
@@ -88,25 +112,51 @@ func (t stocks) count(set *config.NodeSet) *stock {
 			holders = append(slices.Clone(holders), m.Door.Job)
 		}
 		switch {
+		case slices.Contains(names, m.Name):
+			of.others[excluded]++
+			continue
+		case isKnown && !j.FitsAlike(*m.Node):
+			of.others[unfit]++
+			continue
 		case t.isFree(m):
 			of.free++
-		case isWarm(m):
-			of.idle++
-		case len(holders) == 0:
-			of.others++
-		default:
+		case len(holders) > 0:
 			of.taken++
+		default:
+			of.others[t.unfreed(m, j)]++
 		}
-		for _, j := range holders {
-			if name := j.Name(); !slices.Contains(of.by, name) {
+		for _, holder := range holders {
+			if name := holder.Name(); !slices.Contains(of.by, name) {
 				of.by = append(of.by, name)
 			}
-			if end := endOf(t.scene, j); !end.IsZero() && (of.frees.IsZero() || end.Before(of.frees)) {
+			if end := endOf(t.scene, holder); !end.IsZero() && (of.frees.IsZero() || end.Before(of.frees)) {
 				of.frees = end
 			}
 		}
 	}
 	return of
+}
+
+// unfreed returns why the job cannot get a node that no job has.
+func (t stocks) unfreed(m *scene.Node, j *slurm.Job) string {
+	isStatic := m.Set.IsStatic(m.Index)
+	switch {
+	case m.IsWithdrawn():
+		return outOfService
+	case IsForeign(t.scene, m):
+		return reserved
+	case m.State.Has(slurm.PoweringDown) || m.State.Has(slurm.PowerDown) || t.scene.Present(m.Name) && m.Power == scene.Off:
+		return poweringDown
+	case m.Power == scene.Rising:
+		return poweringUp
+	case !isWarm(m):
+		return outOfService
+	case !lastsFor(t.scene, m, j):
+		return idleTooShort
+	case !isStatic && Covered(t.scene)[m.Set] && t.scene.Seen.Now.Add(runsFor(j)).After(Horizon(t.scene)):
+		return idleTooLong
+	}
+	return idleOnly
 }
 
 // endOf returns when a job at work ends at the latest; zero if unknown.
@@ -137,14 +187,10 @@ func (t *stock) text(s *scene.Scene, j *slurm.Job) string {
 		}
 		text += fmt.Sprintf(", %d taken by %s %s%s", t.taken, noun, strings.Join(shown, ", "), more)
 	}
-	if t.idle > 0 {
-		text += fmt.Sprintf(", %d with idle machines", t.idle)
-		if ahead := Horizon(s).Sub(s.Seen.Now); runsFor(j) > ahead && Covered(s)[t.set] {
-			text += fmt.Sprintf(", which start no job of more than %s (bf_window)", slurm.Clock(ahead))
+	for _, why := range reasons {
+		if n := t.others[why]; n > 0 {
+			text += fmt.Sprintf(", %d %s", n, strings.ReplaceAll(why, "%s", slurm.Clock(Horizon(s).Sub(s.Seen.Now).Round(time.Minute))))
 		}
-	}
-	if t.others > 0 {
-		text += fmt.Sprintf(", %d %s out of service", t.others, be(t.others))
 	}
 	return text
 }

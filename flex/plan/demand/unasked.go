@@ -35,7 +35,7 @@ func (h *handout) unasked() (all []Wait) {
 		asked[slurm.WholeOf(w.Address)] = true
 		tasks[w.Job.Array()]++
 	}
-	counts := stocks{scene: h.Scene, isFree: h.isOpen, of: map[*config.NodeSet]*stock{}}
+	counts := stocks{scene: h.Scene, isFree: h.isOpen, of: map[string]*stock{}}
 	for _, j := range h.jobs {
 		places, whole := h.places(j), slurm.WholeOf(j.Address())
 		if j.Array() != 0 {
@@ -84,5 +84,5 @@ func (h *handout) needsTaken(j *slurm.Job) string {
 	if len(taken) == 0 || len(needs)-len(taken) >= max(j.NodeCount, 1) {
 		return ""
 	}
-	return fmt.Sprintf("asks for %s, which other jobs have or which is out of service", slurm.Fold(taken))
+	return fmt.Sprintf("asks for %s, which other jobs have or which it cannot use now", slurm.Fold(taken))
 }

@@ -213,7 +213,7 @@ func TestUnreadLimitsAreReportedAndHoldNothingBack(t *testing.T) {
 
 // Slurm knows no limit on GPU hours, so it plans the jobs that one holds back, and others behind them.
 // Each node of a job takes 8 GPU hours: 8 GPUs for 50 minutes, and job_duration_margin.
-func TestNodesOfJobsThatWaitForALimitAreGivenToOthers(t *testing.T) {
+func TestOtherJobsGetNodesOfJobsThatWaitForALimit(t *testing.T) {
 	newOver := func() limitedPending {
 		w := newLimitedPending()
 		for i, account := range []string{"ml", "chem"} {

@@ -281,7 +281,7 @@ func (b *builder) start(j *slurm.Job) time.Time {
 		return time.Time{}
 	}
 	// A job that waits CONFIGURING for its machines ends later than Slurm expects.
-	if slices.ContainsFunc(b.scene.Nodes(), func(m *scene.Node) bool {
+	if !j.Start.IsZero() && slices.ContainsFunc(b.scene.Nodes(), func(m *scene.Node) bool {
 		return m.Power == scene.Rising && m.Door == nil && len(m.Holders) > 0 && b.mayUse(j, []string{m.Name})
 	}) {
 		return time.Time{}

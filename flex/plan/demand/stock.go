@@ -2,6 +2,7 @@ package demand
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 type stock struct {
 	set         *config.NodeSet
 	free, taken int
+	idle        []*scene.Node // with a machine
 	others      map[string]int
 	by          []string // the jobs that have the taken nodes, as squeue shows them
 	frees       time.Time
@@ -40,9 +42,10 @@ var reasons = []string{idleTooShort, idleTooLong, idleOnly, reserved, poweringDo
 
 // stocks counts the nodes of each nodeset once for like jobs.
 type stocks struct {
-	scene  *scene.Scene
-	isFree func(*scene.Node) bool
-	of     map[string]*stock
+	scene   *scene.Scene
+	covered map[*config.NodeSet]bool
+	isFree  func(*scene.Node) bool
+	of      map[string]*stock
 }
 
 // Unheld returns a function that returns why a pending job which is not held back lacks nodes, and when the
@@ -50,7 +53,7 @@ type stocks struct {
 // Slurm may allocate idle nodes at any time, unless the nodeset's jobs wait pending.
 func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 	const unfit = slurm.PoweringDown | slurm.Drain | slurm.Fail | slurm.Maintenance
-	all := stocks{scene: s, of: map[string]*stock{}, isFree: func(m *scene.Node) bool {
+	all := stocks{scene: s, covered: Covered(s), of: map[string]*stock{}, isFree: func(m *scene.Node) bool {
 		return m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && len(m.Holders) == 0 && m.Door == nil
 	}}
 	ours := map[*config.NodeSet]bool{}
@@ -65,7 +68,7 @@ func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 			return ownLimit(throttle), time.Time{}
 		case slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance"): // it does not end before a lease
 			if short := all.shortOf(j, PlacesOf(s, ours, j)); short != nil {
-				return short.text(s, j), short.frees
+				return all.text(short, j), short.frees
 			}
 		}
 		return "", time.Time{}
@@ -79,7 +82,7 @@ func (t stocks) shortOf(j *slurm.Job, places []*config.NodeSet) *stock {
 	var most *stock
 	for _, set := range places {
 		of := t.count(set, j, isKnown)
-		size := of.free + of.taken - of.others[excluded] - of.others[unfit]
+		size := of.free + of.taken + len(of.idle) - of.others[excluded] - of.others[unfit]
 		for _, n := range of.others {
 			size += n
 		}
@@ -96,7 +99,7 @@ func (t stocks) shortOf(j *slurm.Job, places []*config.NodeSet) *stock {
 // count returns the stock of the nodeset for the job. If isKnown, nodes that are not certain to have what
 // the job requests lack it.
 func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
-	key := fmt.Sprint(set.Name, j.Digest(), j.Excludes, isKnown, runsFor(j))
+	key := fmt.Sprint(set.Name, j.Digest(), j.Excludes, isKnown)
 	if of := t.of[key]; of != nil {
 		return of
 	}
@@ -122,8 +125,10 @@ func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
 			of.free++
 		case len(holders) > 0:
 			of.taken++
+		case isWarm(m) && !IsForeign(t.scene, m):
+			of.idle = append(of.idle, m)
 		default:
-			of.others[t.unfreed(m, j)]++
+			of.others[t.unfreed(m)]++
 		}
 		for _, holder := range holders {
 			if name := holder.Name(); !slices.Contains(of.by, name) {
@@ -137,9 +142,8 @@ func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
 	return of
 }
 
-// unfreed returns why the job cannot get a node that no job has.
-func (t stocks) unfreed(m *scene.Node, j *slurm.Job) string {
-	isStatic := m.Set.IsStatic(m.Index)
+// unfreed returns why no job can get a node that no job has.
+func (t stocks) unfreed(m *scene.Node) string {
 	switch {
 	case m.IsWithdrawn():
 		return outOfService
@@ -149,11 +153,16 @@ func (t stocks) unfreed(m *scene.Node, j *slurm.Job) string {
 		return poweringDown
 	case m.Power == scene.Rising:
 		return poweringUp
-	case !isWarm(m):
-		return outOfService
+	}
+	return outOfService
+}
+
+// unused returns why the job cannot use an idle machine.
+func (t stocks) unused(m *scene.Node, j *slurm.Job) string {
+	switch {
 	case !lastsFor(t.scene, m, j):
 		return idleTooShort
-	case !isStatic && Covered(t.scene)[m.Set] && t.scene.Seen.Now.Add(runsFor(j)).After(Horizon(t.scene)):
+	case t.covered[m.Set] && !m.Set.IsStatic(m.Index) && t.scene.Seen.Now.Add(runsFor(j)).After(Horizon(t.scene)):
 		return idleTooLong
 	}
 	return idleOnly
@@ -174,22 +183,27 @@ func endOf(s *scene.Scene, j *slurm.Job) time.Time {
 const shownJobs = 4
 
 // text describes how many nodes the job needs, and which jobs have the others.
-func (t *stock) text(s *scene.Scene, j *slurm.Job) string {
-	text := fmt.Sprintf("needs %s; %d of nodeset %s %s free", action.Amount(max(j.NodeCount, 1), "node"), t.free, t.set.Name, be(t.free))
-	if t.taken > 0 {
-		shown, more := t.by[:min(len(t.by), shownJobs)], ""
-		if n := len(t.by) - len(shown); n > 0 {
+func (t stocks) text(of *stock, j *slurm.Job) string {
+	text := fmt.Sprintf("needs %s; %d of nodeset %s %s free", action.Amount(max(j.NodeCount, 1), "node"), of.free, of.set.Name, be(of.free))
+	if of.taken > 0 {
+		shown, more := of.by[:min(len(of.by), shownJobs)], ""
+		if n := len(of.by) - len(shown); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
 		noun := "jobs"
-		if len(t.by) == 1 {
+		if len(of.by) == 1 {
 			noun = "job"
 		}
-		text += fmt.Sprintf(", %d taken by %s %s%s", t.taken, noun, strings.Join(shown, ", "), more)
+		text += fmt.Sprintf(", %d taken by %s %s%s", of.taken, noun, strings.Join(shown, ", "), more)
 	}
+	counts := maps.Clone(of.others)
+	for _, m := range of.idle {
+		counts[t.unused(m, j)]++
+	}
+	ahead := slurm.Clock(Horizon(t.scene).Sub(t.scene.Seen.Now).Round(time.Minute))
 	for _, why := range reasons {
-		if n := t.others[why]; n > 0 {
-			text += fmt.Sprintf(", %d %s", n, strings.ReplaceAll(why, "%s", slurm.Clock(Horizon(s).Sub(s.Seen.Now).Round(time.Minute))))
+		if n := counts[why]; n > 0 {
+			text += fmt.Sprintf(", %d %s", n, strings.ReplaceAll(why, "%s", ahead))
 		}
 	}
 	return text

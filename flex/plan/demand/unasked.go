@@ -35,7 +35,7 @@ func (h *handout) unasked() (all []Wait) {
 		asked[slurm.WholeOf(w.Address)] = true
 		tasks[w.Job.Array()]++
 	}
-	counts := stocks{scene: h.Scene, isFree: h.isOpen, of: map[string]*stock{}}
+	counts := stocks{scene: h.Scene, covered: h.sets, isFree: h.isOpen, of: map[string]*stock{}}
 	for _, j := range h.jobs {
 		places, whole := h.places(j), slurm.WholeOf(j.Address())
 		if j.Array() != 0 {
@@ -56,7 +56,7 @@ func (h *handout) unasked() (all []Wait) {
 			wait.Obstacle = h.needsTaken(j)
 		case short != nil:
 			wait.NodeSet, wait.Region = short.set.Name, short.set.Region
-			wait.Obstacle, wait.Frees = short.text(h.Scene, j), short.frees
+			wait.Obstacle, wait.Frees = counts.text(short, j), short.frees
 		default:
 			wait.Obstacle = "Slurm has not planned it yet"
 			if wait.Since = h.Seen.Unasked[j.ID]; wait.Since.IsZero() {

@@ -83,3 +83,16 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 		})
 	}
 }
+
+func TestJobThatWaitsForItsTurnIsSentToNoOtherPartition(t *testing.T) {
+	s := newWorld()
+	s.Config = twins("", "")
+	s.Snap.Templates[s.Config.FlexSetOf("alpha-b3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
+	s.Snap.Partitions = append(s.Snap.Partitions, slurm.Partition{Name: "twin", Up: true, MaxTime: slurm.ParseLimit("4:00:00")})
+	s.waiting(812, "alpha-a3-[0-1]")
+	v := s.view()
+	for i := range v.Rows {
+		v.Rows[i].State, v.Rows[i].Obstacle = Waiting, "waiting for its turn"
+	}
+	assert.Empty(t, ask(t, v, "812").YouCan)
+}

@@ -336,3 +336,22 @@ func TestFilterKeepsTheUsersSharedGroup(t *testing.T) {
 		}
 	}
 }
+
+func TestRequeuedJobThatIsHeldCountsAsHeld(t *testing.T) {
+	s := newWorld()
+	s.pending(816, "job requeued in held state")
+	assert.Equal(t, 1, s.view().Totals().Held)
+}
+
+// Its node has room, but it does not end before the node's lease.
+func TestJobThatWaitsForMaintenanceLacksNoNodes(t *testing.T) {
+	for reason, lacks := range map[string]bool{"Resources": true, "ReqNodeNotAvail, Reserved for maintenance": false} {
+		s := newWorld()
+		s.Config.Options.Waiting = config.Configuring
+		j := s.halfFull()
+		j.NodeCount, j.Reason = 2, reason
+		found, _, err := s.view().Find("816")
+		require.NoError(t, err)
+		assert.Equal(t, lacks, found.Obstacle != "", reason)
+	}
+}

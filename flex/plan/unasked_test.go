@@ -94,7 +94,6 @@ func TestWaitExplainsEachNodeThatNoJobHas(t *testing.T) {
 		return func(w waitingPending) { w.job().Limit.Duration = limit }
 	}
 	for want, given := range map[string]func(w waitingPending){
-		"4 with idle machines": limit(2 * time.Hour),
 		"4 with idle machines whose lease ends before it would": limit(5 * time.Hour),
 		"4 with idle machines, which start no job of more than 23:00:00 (bf_window)": func(w waitingPending) {
 			w.job().Limit.Duration = 24 * time.Hour
@@ -114,6 +113,7 @@ func TestWaitExplainsEachNodeThatNoJobHas(t *testing.T) {
 				}
 			}
 		},
+		"4 with idle machines": limit(2 * time.Hour),
 	} {
 		w := unaskedIn(5)
 		w.keep()

@@ -213,6 +213,6 @@ func TestRequestUnderWayHoldsItsPlace(t *testing.T) {
 			s.Jobs[1].Priority = 100
 			s.Asking = map[string]bool{"alpha-a3-0": true}
 		})
-	assert.Equal(t, []string{`set AdminComment of job 8: "flex-start: waiting for its turn: place 1 in us-central1, where 1 requests are active at most"`},
+	assert.Equal(t, []string{`set AdminComment of job 8: "flex-start: waiting for its turn: place 1 in us-central1, which has at most 1 active request"`},
 		actions(planOf(cfg, s)), "though the other job is more important")
 }

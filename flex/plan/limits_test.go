@@ -191,12 +191,16 @@ func TestLateJobIsHeldAndThenGetsItsCurrentNodeCount(t *testing.T) {
 	doors, held := w.doors()
 	assert.Empty(t, doors)
 	assert.Equal(t, map[uint32]string{1: "it did not start within 00:00:40 after its machines had registered (Slurm reason: Licenses)"}, held)
+	w.limit("ml", "GrpTRES", "node", 2, 0)
+	_, held = w.doors()
+	assert.Equal(t, map[uint32]string{1: "account ml may use 2 nodes at once (GrpTRES): 0 are in use or requested, and the job needs 3"}, held)
 	w.Snap.Late[1] = scene.Late{Until: noon.Add(time.Minute), Unknown: true}
 	_, held = w.doors()
 	assert.Equal(t, map[uint32]string{1: "slurmctld makes no reservation for its user: submit the job as a user whom the controller knows"}, held)
 	w.Snap.Late[1] = scene.Late{Until: noon.Add(time.Minute), Refused: "Requested nodes are busy"}
 	_, held = w.doors()
 	assert.Equal(t, map[uint32]string{1: "slurmctld refuses to reserve nodes for it (Requested nodes are busy): ask an admin"}, held)
+	w.of("ml").Allowances = nil
 	w.Snap.Late, j.NodeCount = nil, 4
 	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-3] from")
 }

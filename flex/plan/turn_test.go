@@ -37,7 +37,7 @@ func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	cfg.Options.MaxActiveRequests = 4
 	another := and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"))
 	asks := []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}
-	waits := []string{`set AdminComment of job 9: "flex-start: waiting for its turn: place 1 in us-central1, where 4 requests are active at most"`}
+	waits := []string{`set AdminComment of job 9: "flex-start: waiting for its turn: place 1 in us-central1, which has at most 4 active requests"`}
 	assert.Equal(t, asks, actions(planOf(cfg, seen(hogged(1, mig.Accepted), another))))
 	assert.Equal(t, waits, actions(planOf(cfg, seen(hogged(3, mig.Accepted), another))), "the last is for nodeset fix")
 	fix := and(nodes("alpha-fix-0", poweringUp), job(20, "train", "15:00", configured, "alpha-fix-0"))
@@ -77,7 +77,7 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, want, yields(planOf(cfg, seen(parts...)))) })
 	}
 	least := []string{
-		`set AdminComment of job 1: "flex-start: waiting for its turn: place 2 in us-central1, where 4 requests are active at most; it lost its place in Google's queue to a request of higher priority"`,
+		`set AdminComment of job 1: "flex-start: waiting for its turn: place 2 in us-central1, which has at most 4 active requests; it lost its place in Google's queue to a request of higher priority"`,
 		"cancel request alpha-a3-job-1/a1",
 	}
 	in("the least important one, after its job's notice", least, hogged(4, mig.Accepted), held(time.Hour), waits(1000))
@@ -97,7 +97,7 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 	cfg.Options.MaxActiveRequests = 4
 	in("one in a pass", least[1:], hogged(4, mig.Accepted), held(time.Hour), waits(1000), nodes("alpha-a3-10", poweringUp),
 		job(10, "train", "15:00", configured, "alpha-a3-10"), important(1000), func(s *setting) {
-			s.Told = map[uint32]string{1: `flex-start: waiting for its turn: place 3 in us-central1, where 4 requests are active at most` + memo.Yielded}
+			s.Told = map[uint32]string{1: `flex-start: waiting for its turn: place 3 in us-central1, which has at most 4 active requests` + memo.Yielded}
 		})
 	cfg.Options.MaxActiveRequests = 3
 	in("none while another becomes free", []string{"cancel request alpha-a3-job-3/a1"}, hogged(3, mig.Accepted), held(time.Hour), waits(1000),
@@ -126,7 +126,7 @@ func TestFreedPlaceGoesToTheImportantJob(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 1
 	s := seen(hogged(1, mig.Cancelled), nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"), important(1000))
-	const lost = "flex-start: waiting for its turn: place 1 in us-central1, where 1 requests are active at most" + memo.Yielded
+	const lost = "flex-start: waiting for its turn: place 1 in us-central1, which has at most 1 active request" + memo.Yielded
 	s.Told = map[uint32]string{1: lost}
 	p := planOf(cfg, s)
 	assert.Equal(t, []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}, actions(p),

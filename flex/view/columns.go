@@ -229,7 +229,7 @@ func (r Row) JobList() string { return strings.Join(r.ShownAs, ",") }
 // when returns how long the row has waited, or how much time it has left.
 func (r Row) when(seen time.Time) string {
 	switch {
-	case r.State == Lost:
+	case r.State == Lost, r.State == Deleting:
 		return ""
 	case !r.Maintain.IsZero():
 		return "maintenance in " + Span(r.Maintain.Sub(seen))

@@ -31,6 +31,14 @@ func (j Job) address() string {
 	return j.Name()
 }
 
+// component returns the number for Slurm commands that change the job, but no other component.
+func (j Job) component() string {
+	if j.HetID != 0 {
+		return j.Name()
+	}
+	return j.address()
+}
+
 // hasTask reports whether the job is that task of an array, or a set of tasks that includes it:
 // Slurm splits pending tasks off late. A set that squeue has cut off may include the task.
 func (j Job) hasTask(task string) bool {

@@ -110,7 +110,7 @@ var stories = []struct {
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 90*time.Minute)
 		s.pending(816, "ReqNodeNotAvail, May be reserved for other job").NodeCount = 2
 	}, "816"},
-	{"a job that is too long for its partition", func(s *world) { s.pending(816, "PartitionTimeLimit") }, "816"},
+	{"a component that is too long for its partition", func(s *world) { s.component(s.pending(816, "PartitionTimeLimit"), 815, 1) }, "815+1"},
 	{"a pending job of a partition without flex nodes", func(s *world) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
 	{"a pending job of a nodeset that is blocked", func(s *world) { s.block(twoBoots); s.pending(816, "Resources") }, "816"},
 	{"a job with a request being checked", func(s *world) {

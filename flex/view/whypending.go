@@ -111,6 +111,8 @@ func (e *explainer) nextOfPending(j Job) string {
 	switch {
 	case j.Obstacle != "":
 		next = "its request follows when that has changed"
+	case needsChange(j.Reason):
+		return "it starts only after a change of the job or of Slurm's settings"
 	case !slurm.LacksNodes(j.Reason):
 		next = "its request follows once Slurm may start it"
 	case !sets[0].Pends:
@@ -131,11 +133,11 @@ func (e *explainer) mayDo(j Job) string {
 	case j.isHeldByUs():
 		return ""
 	case fits > 0:
-		return fmt.Sprintf("scontrol update jobid=%s timelimit=%s    (it may fit on idle machines before their lease ends)", j.address(), fits.Limit())
+		return fmt.Sprintf("scontrol update jobid=%s timelimit=%s    (it may fit on idle machines before their lease ends)", j.component(), fits.Limit())
 	case memo.HasKeptNone(j.Told):
 		return "give it a shorter --time: after a loss, it keeps its other machines only if it fits the rest of their lease"
 	case remedies[reasonWord(j.Reason)] != "":
-		return strings.ReplaceAll(remedies[reasonWord(j.Reason)], "JOB", j.address())
+		return strings.NewReplacer("jobid=JOB", "jobid="+j.component(), "JOB", j.address()).Replace(remedies[reasonWord(j.Reason)])
 	case j.Unused > j.GPUs:
 		return "run several such tasks as steps of one job (srun --exact): no other job can use the rest of its nodes' GPUs"
 	}
@@ -247,6 +249,13 @@ var remedies = map[string]string{
 	"ReservationInvalid":       "scontrol show reservation",
 
 	"job requeued in held state": "scontrol release JOB",
+}
+
+// needsChange reports whether time alone does not help a job that waits for this reason.
+func needsChange(reason string) bool {
+	word := reasonWord(reason)
+	return remedies[word] != "" || strings.Contains(word, "PerJob") || strings.HasSuffix(word, "NotSatisfied") ||
+		slices.Contains([]string{"BadConstraints", "AccountNotAllowed", "QOSNotAllowed"}, word)
 }
 
 // reasonWord returns the word of a reason without what Slurm adds to it.

@@ -82,7 +82,7 @@ func (e *explainer) stateOf(r Row) string {
 	case Queued:
 		return "QUEUED at Google" + e.since(requested)
 	case Waiting:
-		return "WAITS without a request" + e.since(r.Since)
+		return "WAITS" + e.since(r.Since) + ", without a request"
 	case Returning:
 		return strings.ToUpper(becomes(r.Then)) + " now: " + r.one("its node is", "its nodes are") + " returned to Slurm"
 	case Cancelling:

@@ -59,7 +59,8 @@ func handOut(s *scene.Scene) handed {
 	if len(s.Covers(memo.ColdCover))+len(s.Covers(memo.BusyCover))+len(s.Covers(memo.WarmCover)) == 0 {
 		return h.handed // the first pass makes them
 	}
-	h.limits, h.Held = limitsOf(s), h.lateWaits()
+	h.limits = limitsOf(s)
+	h.Held = h.lateWaits()
 	planned := map[string]bool{}
 	for _, j := range h.jobs {
 		if !j.State.Waits() || h.isLater(j) || len(j.Planned) == 0 {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
@@ -226,21 +227,30 @@ func NeedsLimits(j slurm.Job) bool {
 }
 
 // lateWaits returns the waits of jobs that did not start on their machines, or that slurmctld makes
-// no reservation for.
+// no reservation for. A limit that still keeps such a job waiting is its obstacle.
 func (h *handout) lateWaits() (held []Wait) {
 	for _, j := range ByImportance(h.Scene) {
-		if late := lateOf(h.Scene, j); j.State.Waits() && isLate(h.Scene, j) {
-			why := fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
-			switch {
-			case late.Unknown:
-				why = "slurmctld makes no reservation for its user: submit the job as a user whom the controller knows"
-			case late.Unusable:
-				why = fmt.Sprintf("slurmctld does not let it use the nodes that are reserved for it (%s): submit the job as a user whom the controller knows, or ask an admin", late.Refused)
-			case late.Refused != "":
-				why = fmt.Sprintf("slurmctld refuses to reserve nodes for it (%s): ask an admin", late.Refused)
-			}
-			held = append(held, Wait{Job: j.ID, Stage: Waiting, Next: late.Until, Obstacle: why, Barred: true})
+		if !j.State.Waits() || !isLate(h.Scene, j) {
+			continue
 		}
+		late, limit := lateOf(h.Scene, j), ""
+		if places := h.places(j); len(places) > 0 {
+			limit = h.limits.obstacle(j, places[0])
+		}
+		wait := Wait{Job: j.ID, Stage: Waiting, Next: late.Until, Barred: true}
+		switch {
+		case late.Unknown:
+			wait.Obstacle = "slurmctld makes no reservation for its user: submit the job as a user whom the controller knows"
+		case late.Unusable:
+			wait.Obstacle = fmt.Sprintf("slurmctld does not let it use the nodes that are reserved for it (%s): submit the job as a user whom the controller knows, or ask an admin", late.Refused)
+		case late.Refused != "":
+			wait.Obstacle = fmt.Sprintf("slurmctld refuses to reserve nodes for it (%s): ask an admin", late.Refused)
+		case limit != "":
+			wait.Obstacle, wait.Next = limit, time.Time{}
+		default:
+			wait.Obstacle = fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
+		}
+		held = append(held, wait)
 	}
 	return held
 }

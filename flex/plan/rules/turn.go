@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
@@ -123,8 +124,8 @@ func (t *turns) wait(v *Verdict, p Places) {
 	} else {
 		t.queue[region]++
 		t.shared.noteWaiting(region, userOf(c).Name)
-		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
-			roughPlace(t.queue[region]), region, t.w.Scene.Config.Options.MaxActiveRequests)
+		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, which has at most %s",
+			roughPlace(t.queue[region]), region, action.Amount(t.w.Scene.Config.Options.MaxActiveRequests, "active request"))
 	}
 	if v.Yields != nil || c.Job != nil && memo.HasYielded(t.w.Scene.Seen.Told[c.Job.ID]) {
 		v.Why += memo.Yielded

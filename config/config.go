@@ -31,8 +31,9 @@ type Config struct {
 	Cluster string `key:"slurm_cluster_name" form:"cluster" reload:"restart" required:"true" doc:"ClusterName of slurm.conf; node and group names start with it. A letter, then lower-case letters, digits, dashes; at most 38 characters."`
 	Project string `key:"project" form:"project" reload:"restart" required:"true" doc:"Project of the machines."`
 	// SlurmBinDir may be empty.
-	SlurmBinDir string   `key:"slurm_bin_dir" form:"path" reload:"restart" doc:"Directory of scontrol and squeue; if not set, /usr/bin, then /usr/local/bin."`
-	_           struct{} `key:"google_app_cred_path" values:"absolute path" doc:"Of slurm-gcp; used if slurmflex.credentials_file is not set."`
+	SlurmBinDir string `key:"slurm_bin_dir" form:"path" reload:"restart" doc:"Directory of scontrol and squeue; if not set, /usr/bin, then /usr/local/bin."`
+	// CredentialsFile may be empty.
+	CredentialsFile string `key:"google_app_cred_path" form:"path" reload:"restart" doc:"Key file, instead of Application Default Credentials."`
 
 	Partitions []Partition `key:"partitions" doc:"Partitions by their names."` // sorted by name
 	NodeSets   []*NodeSet  `key:"nodeset" doc:"Nodesets by their names."`      // all, sorted by name, which is unique
@@ -69,7 +70,7 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckSecret(c.Options.CredentialsFile); err != nil {
+	if err := CheckSecret(c.CredentialsFile); err != nil {
 		return nil, fmt.Errorf("%s: credentials file: %w", path, err)
 	}
 	for _, region := range c.Options.Regions {
@@ -133,10 +134,10 @@ func Parse(name string, data []byte) (*Config, error) {
 
 func (r *reader) config(root *section) *Config {
 	c := &Config{}
-	root.read(c, only("slurm_cluster_name", "project", "slurm_bin_dir"))
+	root.read(c, only("slurm_cluster_name", "project", "slurm_bin_dir", "google_app_cred_path"))
 	c.NodeSets = readNodeSets(root, c.Cluster)
 	c.Partitions = readPartitions(root, c.NodeSets)
-	c.Options = readOptions(root.section("slurmflex"), root.formed("google_app_cred_path", "path", ""))
+	c.Options = readOptions(root.section("slurmflex"), c.CredentialsFile)
 	for _, set := range c.FlexSets() {
 		if c.Options.HasEndpoint(set.Region) && strings.Contains(set.Template, "global/") {
 			r.problem(set.Line, "nodeset."+set.Name+".instance_template", "is a global template, which the endpoint of region %s does not have; use projects/PROJECT/regions/%[1]s/instanceTemplates/NAME", set.Region)

@@ -50,7 +50,7 @@ func nodeSet(t *testing.T, c *Config, name string) *NodeSet {
 // keys.
 func TestDefaultsFollowOtherKeys(t *testing.T) {
 	assert.Equal(t, parse(t, minimal).Options, parse(t, minimal+"slurmflex:\n").Options, "an empty section sets nothing")
-	assert.Equal(t, "/etc/app.json", parse(t, minimal+"google_app_cred_path: /etc/app.json\n").Options.CredentialsFile, "slurm-gcp's own path")
+	assert.Equal(t, "/etc/app.json", parse(t, minimal+"google_app_cred_path: /etc/app.json\n").CredentialsFile, "slurm-gcp's own path")
 	f := parse(t, minimal).NodeSets[0].Flex
 	assert.Equal(t, MaxRunDuration, f.MaxRunDuration)
 	assert.Equal(t, FlexStart, f.Capacity)

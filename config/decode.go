@@ -287,6 +287,8 @@ const mailed = "use Slurm's --mail-type, and Alertmanager with the alert rules o
 // replacements.
 var removed = map[string]string{
 	"slurmflex.capacity_advice":    "use slurmflex estimate, which reads only this cluster's waits",
+	"slurmflex.credentials_file":   "set google_app_cred_path, outside this section",
+	"slurmflex.log_format":         "read log_file, which has JSON, or the journal",
 	"slurmflex.metrics_by_account": "use slurmflex cost --by account --json",
 	"slurmflex.notify_events":      mailed,
 	"slurmflex.notify_program":     mailed,

@@ -293,17 +293,16 @@ func TestInvalidFiles(t *testing.T) {
 			`18: slurmflex.compute_endpoint: "http://localhost:1/compute" is not valid; must be http(s)://HOST[:PORT]`,
 		},
 		"an endpoint that would receive unencrypted tokens": {
-			"interval: 30s", `{compute_endpoint: "http://10.0.0.5:8900", credentials_file: /etc/key.json}`,
+			"interval: 30s", "{compute_endpoint: \"http://10.0.0.5:8900\"}\ngoogle_app_cred_path: /etc/key.json",
 			`18: slurmflex.compute_endpoint: the tokens of credentials file /etc/key.json would be sent to http://10.0.0.5:8900 unencrypted; use https://HOST or an address of this host`,
 		},
 		"relative paths": {
-			"interval: 30s", `{run_dir: a, state_dir: f, log_file: b, credentials_file: c, delegate: {resume_program: d, suspend_program: e}}`,
+			"interval: 30s", `{run_dir: a, state_dir: f, log_file: b, delegate: {resume_program: d, suspend_program: e}}`,
 			`18: slurmflex.delegate.resume_program: "d" is not valid; must be an absolute path` + "\n" +
 				`18: slurmflex.delegate.suspend_program: "e" is not valid; must be an absolute path` + "\n" +
 				`18: slurmflex.run_dir: "a" is not valid; must be an absolute path` + "\n" +
 				`18: slurmflex.state_dir: "f" is not valid; must be an absolute path` + "\n" +
-				`18: slurmflex.log_file: "b" is not valid; must be an absolute path` + "\n" +
-				`18: slurmflex.credentials_file: "c" is not valid; must be an absolute path`,
+				`18: slurmflex.log_file: "b" is not valid; must be an absolute path`,
 		},
 
 		"several problems, each once, by line": {

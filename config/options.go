@@ -29,15 +29,13 @@ type Options struct {
 	APICalls          int           `key:"api_calls_per_second" unit:"calls/s" range:"1 to 1000" default:"20" reload:"restart" doc:"Most calls to Compute per second, after a burst of ten seconds' worth."`
 	Limits            []Limit       `key:"limits" doc:"Limits on GPU hours and money, by names of your choice."`
 	HTTPAddress       string        `key:"http_address" form:"address" default:"127.0.0.1:8918" reload:"restart" doc:"Address of page, metrics and health; without a host, all addresses."`
-	ComputeEndpoint   string        `key:"compute_endpoint" form:"endpoint" reload:"restart" doc:"Replaces Google's address, for tests; gets tokens of credentials_file only."`
+	ComputeEndpoint   string        `key:"compute_endpoint" form:"endpoint" reload:"restart" doc:"Replaces Google's address, for tests; gets tokens of google_app_cred_path only."`
 	Regions           []Region      `key:"regions" reload:"restart" doc:"Regions by their names that another program than Compute serves, such as gke-us-central1."` // sorted by name
 	Delegate          Delegate      `key:"delegate" doc:"Programs for nodesets without dws_flex and capacity; without a program slurmflex leaves their nodes alone."`
 	RunDir            string        `key:"run_dir" form:"path" default:"/run/slurmflex" reload:"restart" doc:"Directory of socket and lock; SlurmUser's, mode 0700."`
 	StateDir          string        `key:"state_dir" form:"path" default:"/var/lib/slurmflex" reload:"restart" doc:"Directory of the history, which only people read; SlurmUser's."`
-	LogFile           string        `key:"log_file" form:"path" default:"/var/log/slurm/slurmflex.log" doc:"Log of hooks and their passes."`
-	LogFormat         string        `key:"log_format" words:"auto json console" reload:"restart" doc:"auto: JSON in the file, readable lines on stderr."`
+	LogFile           string        `key:"log_file" form:"path" default:"/var/log/slurm/slurmflex.log" doc:"Log of hooks and their passes: a JSON object per line."`
 	LogLevel          string        `key:"log_level" words:"info debug warn error" reload:"restart" doc:"Lowest severity logged."`
-	CredentialsFile   string        `key:"credentials_file" form:"path" reload:"restart" doc:"Key file, instead of Application Default Credentials."`
 }
 
 // Delegate names the programs that handle nodes that slurmflex does not provision. Each is an
@@ -78,14 +76,13 @@ func (o Options) HasEndpoint(region string) bool {
 	return slices.ContainsFunc(o.Regions, func(r Region) bool { return r.Name == region })
 }
 
-// readOptions reads the slurmflex section. credentials are the file of credentials if it names none.
+// readOptions reads the slurmflex section. credentials is the file of credentials, if there is one.
 func readOptions(s *section, credentials string) Options {
 	o := defaults[Options]()
-	o.CredentialsFile = credentials
 	s.read(&o, all)
-	if o.CredentialsFile != "" && inClear(o.ComputeEndpoint) {
+	if credentials != "" && inClear(o.ComputeEndpoint) {
 		s.problem("compute_endpoint", "the tokens of credentials file %s would be sent to %s unencrypted; use https://HOST or an address of this host",
-			o.CredentialsFile, o.ComputeEndpoint)
+			credentials, o.ComputeEndpoint)
 	}
 	s.finish()
 	return o

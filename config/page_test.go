@@ -200,12 +200,10 @@ var examples = map[string]map[string]string{
 	"slurmflex": {
 		"api_calls_per_second":         `50`,
 		"compute_endpoint":             `http://127.0.0.1:8080`,
-		"credentials_file":             `/etc/slurmflex/key.json`,
 		"on_demand_after":              `2h`,
 		"http_address":                 `:8918`,
 		"interval":                     `60s`,
 		"log_file":                     `/var/log/slurmflex.log`,
-		"log_format":                   `json`,
 		"log_level":                    `debug`,
 		"max_active_requests":          `50`,
 		"max_active_requests_per_user": `20`,

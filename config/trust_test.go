@@ -114,7 +114,7 @@ func TestPipeIsRead(t *testing.T) {
 
 func TestCredentialsMustBePrivate(t *testing.T) {
 	for mode, seen := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o604: true, 0o620: true} {
-		for name, key := range map[string]string{"key.json": "google_app_cred_path: %s", "link.json": "slurmflex: {credentials_file: %s}"} {
+		for name, key := range map[string]string{"key.json": "google_app_cred_path: %s", "link.json": "google_app_cred_path: '%s'"} {
 			dir := ownFolder(t)
 			lay(t, dir, fmt.Sprintf("key.json %04o; link.json -> key.json", mode))
 			path := dir + "/" + name

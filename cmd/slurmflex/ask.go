@@ -16,7 +16,7 @@ func (a *app) daemon() ask.Daemon { return ask.Daemon{Config: a.configPath} }
 func (a *app) see(ctx context.Context) (view.View, error) {
 	cfg, wrong := a.config()
 	return a.daemon().ViewOr(ctx, cfg, wrong, func() (v view.View, err error) {
-		log := logs.New(cfg.Options.LogFormat, cfg.Options.LogLevel)
+		log := logs.New(cfg.Options.LogLevel)
 		err = a.with(ctx, cfg, log, func(r *flex.Reconciler) error {
 			seen, p, err := r.Look(ctx)
 			if err == nil {

@@ -43,7 +43,7 @@ func silentCompute(r *http.Request) (*http.Response, error) {
 
 func TestErrorNamesUnreadableCredentials(t *testing.T) {
 	w := newWorld(t)
-	w.configure("  compute_endpoint: ", "  credentials_file: DIR/key.json #")
+	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
 	r := w.flex("sync").exits(exitFailed)
 	r.complains("credentials", w.path("key.json"), "no such file or directory")
 }

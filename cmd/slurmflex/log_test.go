@@ -12,17 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestHooksLogFileHasTheConfiguredFormat(t *testing.T) {
-	w := newWorld(t)
-	w.hook("suspend", "").exits(exitUsage)
-	require.Len(t, w.log("error"), 1, "JSON by default")
-	w.configure("  interval:", "  log_format: console\n  interval:")
-	w.hook("suspend", "").exits(exitUsage)
-	b, err := os.ReadFile(w.path("log/slurmflex.log"))
-	require.NoError(t, err)
-	assert.Contains(t, string(b), ` error nothing done {"hook": "suspend"`)
-}
-
 func TestSIGUSR1TogglesDebugLogging(t *testing.T) {
 	w := newWorld(t)
 	d, says := w.talking()

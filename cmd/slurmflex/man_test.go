@@ -47,7 +47,7 @@ func reference(p *page, unset config.Options) {
 	p.item("/usr/share/doc/slurmflex", "The documentation and an example configuration.")
 	p.item("/usr/share/slurmflex", "The Cluster Toolkit module with the IAM role, alert rules, the dashboard and the JSON schema.")
 	p.section("ENVIRONMENT")
-	p.item("GOOGLE_APPLICATION_CREDENTIALS", "A file of credentials for Compute, if slurmflex.credentials_file names none.")
+	p.item("GOOGLE_APPLICATION_CREDENTIALS", "A file of credentials for Compute, if google_app_cred_path names none.")
 	p.item("SLURM_CONF", "Where Slurm's commands find slurm.conf.")
 	p.item("SLURM_RESUME_FILE", "Names the jobs that wait for the nodes; set by Slurm for resume.")
 	p.item("NO_COLOR", "If not empty, status does not use colors.")

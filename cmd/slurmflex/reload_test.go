@@ -80,7 +80,7 @@ func TestReloadAppliesAValidFileAndNamesKeysForARestart(t *testing.T) {
 	address, d, says := w.servedAt()
 	w.configure("interval: 1h", "interval: 30m")
 	w.configure("node_count_dynamic_max: 8", "node_count_dynamic_max: 6")
-	w.configure("  run_dir:", "  api_calls_per_second: 7\n  log_format: json\n  run_dir:")
+	w.configure("  run_dir:", "  api_calls_per_second: 7\n  log_level: warn\n  run_dir:")
 	shows := func(text string) {
 		t.Helper()
 		require.EventuallyWithT(t, func(c *assert.CollectT) {
@@ -92,7 +92,7 @@ func TestReloadAppliesAValidFileAndNamesKeysForARestart(t *testing.T) {
 
 	d.signal(unix.SIGHUP)
 	says("configuration reloaded")
-	shows("config.yaml: a reload does not apply slurmflex.api_calls_per_second, slurmflex.log_format; to apply it: systemctl restart slurmflex")
+	shows("config.yaml: a reload does not apply slurmflex.api_calls_per_second, slurmflex.log_level; to apply it: systemctl restart slurmflex")
 	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_pass_interval_seconds 1800\n")
 	shows("nodeset a3: 6 nodes")
 	w.waiting()

@@ -50,7 +50,8 @@ func TestSecretsAreNeitherLoggedNorPrinted(t *testing.T) {
 	w := newWorld(t)
 	w.waiting()
 	wire, secret := w.authenticated()
-	w.configure("  compute_endpoint: ", "  log_level: debug\n  credentials_file: "+w.path("key.json")+" #")
+	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n  log_level: debug\n")
+	w.configure("  compute_endpoint: ", "#")
 	refused := func(*http.Request) (*http.Response, error) {
 		return &http.Response{
 			StatusCode: http.StatusUnauthorized, Header: http.Header{"Www-Authenticate": {"Bearer"}},

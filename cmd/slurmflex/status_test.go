@@ -45,7 +45,7 @@ func TestStatusFromTheDaemonNeedsNoSlurmOrCredentials(t *testing.T) {
 	w.waiting()
 	w.served()
 	w.withoutSlurm()
-	w.configure("  compute_endpoint: ", "  credentials_file: DIR/key.json #")
+	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
 
 	status := w.flex("status").exits(exitDone)
 	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +(requesting|queued) `, status.stdout.String())

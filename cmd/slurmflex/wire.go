@@ -68,7 +68,7 @@ func (a *app) configured(do func(cmd *cobra.Command, args []string, cfg *config.
 // reconciling returns the body of a command with a reconciler that logs to stderr.
 func (a *app) reconciling(do func(cmd *cobra.Command, r *flex.Reconciler) error) func(*cobra.Command, []string) error {
 	return a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
-		log := logs.New(cfg.Options.LogFormat, cfg.Options.LogLevel)
+		log := logs.New(cfg.Options.LogLevel)
 		defer func() { _ = log.Sync() }()
 		return a.with(cmd.Context(), cfg, log, func(r *flex.Reconciler) error { return do(cmd, r) })
 	})
@@ -99,7 +99,7 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do fun
 
 // logForHooks returns the logger of hooks and of the passes that they start.
 func (a *app) logForHooks(o config.Options) *zap.Logger {
-	return logs.ForHooks(o.LogFile, o.LogFormat, o.LogLevel, a.syslog)
+	return logs.ForHooks(o.LogFile, o.LogLevel, a.syslog)
 }
 
 // recordLimit is how long an ending process waits for the history to be written, so that a hung
@@ -107,7 +107,7 @@ func (a *app) logForHooks(o config.Options) *zap.Logger {
 const recordLimit = 5 * time.Second
 
 func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*gce.Client, error) {
-	if cfg.Options.CredentialsFile == "" { // otherwise it was already checked
+	if cfg.CredentialsFile == "" { // otherwise it was already checked
 		if err := config.CheckSecret(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {
 			return nil, config.Misusef("GOOGLE_APPLICATION_CREDENTIALS: %w", err)
 		}
@@ -120,7 +120,7 @@ func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*
 		Project:         cfg.Project,
 		Version:         thisBuild().Version,
 		Endpoint:        cfg.Options.ComputeEndpoint,
-		CredentialsFile: cfg.Options.CredentialsFile,
+		CredentialsFile: cfg.CredentialsFile,
 		Regions:         regions,
 		Transport:       a.transport,
 		Rate:            float64(cfg.Options.APICalls),

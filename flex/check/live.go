@@ -25,10 +25,10 @@ func compare(cfg *config.Config, w World) Findings {
 // client reports why Compute could not be queried.
 func (j *judge) client() {
 	fix := ""
-	if j.cfg.Options.CredentialsFile == "" {
+	if j.cfg.CredentialsFile == "" {
 		fix = "; outside Compute Engine, set this to a file with Google credentials"
 	}
-	j.say(Fault, "slurmflex.credentials_file", "%v; Compute was not queried%s", j.world.Client, fix)
+	j.say(Fault, "google_app_cred_path", "%v; Compute was not queried%s", j.world.Client, fix)
 }
 
 // compute checks everything that Compute reports.

@@ -130,7 +130,7 @@ func TestSlurmIsCheckedWithoutCompute(t *testing.T) {
 	world := observe(t.Context(), cfg, controller{}, nil, nil)
 	world.Client, world.Hooks = errors.New("no credentials"), "/opt/slurmflex"
 	found := compare(cfg, world)
-	assert.Equal(t, "no credentials; Compute was not queried; outside Compute Engine, set this to a file with Google credentials", keys(found, Fault)["slurmflex.credentials_file"])
+	assert.Equal(t, "no credentials; Compute was not queried; outside Compute Engine, set this to a file with Google credentials", keys(found, Fault)["google_app_cred_path"])
 	assert.Contains(t, found.Problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; set ResumeProgram=/opt/slurmflex/resume")
 }
 

@@ -167,7 +167,7 @@ func (w *site) report() Report {
 	cfg, err := config.Load(w.path("config.yaml"))
 	require.NoError(w.t, err)
 	compute, noCompute := gce.New(w.t.Context(), gce.Options{
-		Project: cfg.Project, Endpoint: cfg.Options.ComputeEndpoint, CredentialsFile: cfg.Options.CredentialsFile, Transport: w.compute.Transport(),
+		Project: cfg.Project, Endpoint: cfg.Options.ComputeEndpoint, CredentialsFile: cfg.CredentialsFile, Transport: w.compute.Transport(),
 	})
 	if noCompute == nil {
 		defer compute.Close()

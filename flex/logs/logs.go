@@ -22,27 +22,20 @@ type Log struct {
 	level zap.AtomicLevel
 }
 
-// New makes the log, on stderr, of a command that a user or systemd runs. It writes JSON if the format is
-// "json". Otherwise it writes readable lines, in the journal's form if stderr is the journal.
-func New(format, level string) Log {
+// New makes the log, on stderr, of a command that a user or systemd runs. It writes readable lines, in the
+// journal's form if stderr is the journal.
+func New(level string) Log {
 	encoder := readable()
-	switch {
-	case format == "json":
-		encoder = jsonLines()
-	case isJournal(os.Stderr):
+	if isJournal(os.Stderr) {
 		encoder = journalLines()
 	}
 	return newLog(encoder, zapcore.Lock(os.Stderr), level)
 }
 
-// ForHooks makes the log of hooks, which must work even if logging fails. It writes to the file, as
-// JSON unless the format is "console", and to syslog, so that the journal shows these lines beside
-// the daemon's. If the file cannot be opened, it writes to syslog only.
-func ForHooks(path, format, level, syslog string) *zap.Logger {
-	encoder := jsonLines()
-	if format == "console" {
-		encoder = readable()
-	}
+// ForHooks makes the log of hooks, which must work even if logging fails. It writes to the file, one JSON
+// object per line, and to syslog, so that the journal shows these lines beside the daemon's. If the file
+// cannot be opened, it writes to syslog only.
+func ForHooks(path, level, syslog string) *zap.Logger {
 	// Rotating the file needs no signal: a process keeps the file open only while a hook, or a pass
 	// without a daemon, runs.
 	file, err := Open(path)
@@ -52,7 +45,7 @@ func ForHooks(path, format, level, syslog string) *zap.Logger {
 		log.Error("log file cannot be opened; logging to syslog; create its folder for SlurmUser, or set slurmflex.log_file", zap.Error(err))
 		return log
 	}
-	return newLog(encoder, zapcore.Lock(file), level).WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return zapcore.NewTee(core, ToSyslog(syslog).Core()) }))
+	return newLog(zapcore.NewJSONEncoder(keys()), zapcore.Lock(file), level).WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return zapcore.NewTee(core, ToSyslog(syslog).Core()) }))
 }
 
 func newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level string) Log {
@@ -127,9 +120,6 @@ func keys() zapcore.EncoderConfig {
 	c.ConsoleSeparator = " "
 	return c
 }
-
-// jsonLines writes one JSON object per line.
-func jsonLines() zapcore.Encoder { return zapcore.NewJSONEncoder(keys()) }
 
 // readable writes lines for people.
 func readable() zapcore.Encoder { return zapcore.NewConsoleEncoder(keys()) }

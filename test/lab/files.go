@@ -129,6 +129,7 @@ nodeset:
     instance_template: projects/demo/global/instanceTemplates/cpu
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]
+google_app_cred_path: {{.Key}}
 slurmflex:
   interval: 5s
   log_file: {{.Dir}}/log/slurmflex.log
@@ -139,7 +140,6 @@ slurmflex:
   {{.}}
 {{- end}}
   compute_endpoint: {{.Endpoint}}
-  credentials_file: {{.Key}}
   run_dir: {{.Dir}}/run
   state_dir: {{.Dir}}/history
   http_address: {{.HTTPAddress}}

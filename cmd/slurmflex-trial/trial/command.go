@@ -150,7 +150,7 @@ func (s settings) check(cfg *config.Config) (*config.NodeSet, error) {
 
 // connect returns a client of Compute that calls it through a transport.
 func connect(ctx context.Context, cfg *config.Config, transport http.RoundTripper) (*gce.Client, error) {
-	if cfg.Options.CredentialsFile == "" { // otherwise it was already checked
+	if cfg.CredentialsFile == "" { // otherwise it was already checked
 		if err := config.CheckSecret(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {
 			return nil, fmt.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)
 		}
@@ -160,7 +160,7 @@ func connect(ctx context.Context, cfg *config.Config, transport http.RoundTrippe
 		regions = append(regions, gce.Region(r))
 	}
 	return gce.New(ctx, gce.Options{
-		Project: cfg.Project, Version: view.Version, Endpoint: cfg.Options.ComputeEndpoint, CredentialsFile: cfg.Options.CredentialsFile,
+		Project: cfg.Project, Version: view.Version, Endpoint: cfg.Options.ComputeEndpoint, CredentialsFile: cfg.CredentialsFile,
 		Regions: regions, Transport: transport, Rate: float64(cfg.Options.APICalls),
 	})
 }

@@ -134,7 +134,7 @@ func TestTrialThatCannotStartIsAUsageError(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		key := filepath.Join(t.TempDir(), "key.json")
 		require.NoError(t, os.WriteFile(key, []byte("no key\n"), 0o600))
-		c := w.call(configText+"  credentials_file: "+key+"\n", "--nodeset", "a3", "--yes")
+		c := w.call(configText+"google_app_cred_path: "+key+"\n", "--nodeset", "a3", "--yes")
 		require.ErrorContains(t, c.err, "credentials")
 		assert.True(t, config.IsMisuse(c.err))
 

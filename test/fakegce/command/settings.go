@@ -36,7 +36,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.DurationVar(&o.BootTime, "boot-time", 3*time.Second, "time from PROVISIONING to RUNNING")
 	f.DurationVar(&o.DeleteTime, "delete-time", time.Second, "time from STOPPING to gone")
 	f.StringVar(&o.Token, "token", fakegce.AnyToken, "access `token` that each call must carry, as Authorization: Bearer TOKEN; any: whichever; \"\": calls need none")
-	f.StringVar(&s.key, "key", "", "write the key of a service account, slurmflex's credentials_file, to a `file`")
+	f.StringVar(&s.key, "key", "", "write the key of a service account, slurmflex's google_app_cred_path, to a `file`")
 	f.IntVar(&s.capacity, "capacity", -1, "`VMs` of each machine type that fit into each zone; -1: no limit")
 	f.StringArrayVar(&s.templates, "template", nil, "create a flex-start template: `NAME=MACHINETYPE[@REGION]`; may be repeated")
 	f.BoolVar(&s.manualClock, "manual-clock", false, "stop the clock; only /fake/advance moves it")

@@ -41,7 +41,7 @@ func (r *run) ownConfig(text string) string {
 	must.Do(yaml.Unmarshal(base, &old))
 	program, _ := old["slurmflex"].(map[string]any)
 	own := map[string]any{}
-	for _, key := range []string{"compute_endpoint", "credentials_file", "run_dir", "state_dir", "http_address", "interval", "log_file"} {
+	for _, key := range []string{"compute_endpoint", "run_dir", "state_dir", "http_address", "interval", "log_file"} {
 		own[key] = program[key]
 	}
 	over := must.Get(yaml.Marshal(map[string]any{"slurmflex": own}))

@@ -110,6 +110,11 @@ var stories = []struct {
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 90*time.Minute)
 		s.pending(816, "ReqNodeNotAvail, May be reserved for other job").NodeCount = 2
 	}, "816"},
+	{"a job that waits at Google while an admin has drained a node of it", func(s *world) {
+		s.behindDoor(812, "alpha-a3-[0-1]")
+		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "RESOURCE_POOL_EXHAUSTED: none left", time.Hour))
+		s.because("alpha-a3-1", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "bad GPU", "root")
+	}, "812"},
 	{"a component that is too long for its partition", func(s *world) { s.component(s.pending(816, "PartitionTimeLimit"), 815, 1) }, "815+1"},
 	{"a pending job of a partition without flex nodes", func(s *world) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
 	{"a pending job of a nodeset that is blocked", func(s *world) { s.block(twoBoots); s.pending(816, "Resources") }, "816"},

@@ -111,7 +111,7 @@ func (e *explainer) causeOfRow(r Row) string {
 		return e.brief(unread) + "; last known at " + e.at(r.KnownAt)
 	case unread != "" && r.Waits():
 		return e.brief(unread)
-	case r.State == Queued && (text == "" || r.Cause == mig.CauseCapacity.String()):
+	case r.State == Queued && r.Obstacle == "" && (text == "" || r.Cause == mig.CauseCapacity.String()):
 		return "no capacity in " + e.zones(r)
 	default:
 		return e.brief(text)

@@ -50,7 +50,14 @@ func pendingAndOracle(t *testing.T, keeps bool) (pending, oracle *lab.Lab) {
 	pending = cluster(t, o)
 	o.Configuring = true
 	oracle, err := start(t, o)
-	t.Cleanup(oracle.Remove)
+	t.Cleanup(func() {
+		if !t.Failed() {
+			oracle.Remove()
+			return
+		}
+		oracle.Stop()
+		t.Logf("logs of the other cluster are in %s", oracle.Log(""))
+	})
 	require.NoError(t, err)
 	for _, l := range []*lab.Lab{pending, oracle} {
 		addRacks(t, l)

@@ -51,6 +51,9 @@ func notice(w *demand.Wanted, v rules.Verdict, j *slurm.Job) string {
 	if n.Message != "" {
 		text += "; last attempt: " + n.Brief()
 	}
+	if n.Obstacle != "" {
+		text += "; " + n.Obstacle
+	}
 	return text
 }
 

@@ -282,6 +282,14 @@ func fullSets(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
 	return ps
 }
 
+// withdrawnFrom tells a job that waits at Google which of its nodes an admin has withdrawn; empty if none is.
+func withdrawnFrom(s *scene.Scene, d *scene.Door) string {
+	if d == nil || len(demand.Withdrawn(s, d)) == 0 {
+		return ""
+	}
+	return slurm.Fold(demand.Withdrawn(s, d)) + " cannot be used now: unless an admin resumes it before the machines exist, the job waits again"
+}
+
 // withdrawn reports the nodes that an admin has withdrawn while jobs wait for them at Google.
 func withdrawn(s *scene.Scene) (ps []scene.Problem) {
 	for _, d := range s.Doors() {

@@ -82,6 +82,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 		if queued.Stage = demand.Queued; live.State == mig.Creating {
 			queued.Stage = demand.Requesting
 		}
+		queued.Obstacle = withdrawnFrom(w.Scene, c.Door)
 	}
 	lacking = wait
 	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.Failed, v.Next, v.Failing

@@ -237,7 +237,7 @@ func TestOtherJobsGetNodesOfJobsThatWaitForALimit(t *testing.T) {
 	assert.Equal(t, []uint32{2}, doors)
 	assert.Equal(t, map[uint32]string{1: why}, held)
 	assert.Contains(t, w.all(), `set AdminComment of job 1: "flex-start: `+why+`"`)
-	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-5] from ")
+	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[2-7] from ")
 
 	w = newOver()
 	w.Requested(1, "alpha-a3-[0-7]", 0)

@@ -46,6 +46,10 @@ func TestDoorIsOnTheNodesThatSlurmHasPlanned(t *testing.T) {
 				w.Node(name).CPUs = cpus
 			}
 		}, "reserve alpha-eu-[0-1]" + first},
+		"it is planned in two nodesets, of which the other has enough nodes": {func(w severalPlaces) {
+			w.Nodes("alpha-us-0", "DOWN+CLOUD+POWERED_DOWN")
+			w.planned("alpha-us-[1-3],alpha-eu-2").NodeCount = 4
+		}, "reserve alpha-eu-[0-3]" + first},
 		"it accepts more nodes than are free": {func(w severalPlaces) {
 			w.planned("alpha-us-[0-1]").NodeCount = 20
 		}, "reserve alpha-us-[0-1]" + first},

@@ -81,6 +81,9 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 	names := slices.Concat(h.fitting(p.set, j, p.names), static[p.set])
 	if len(names) < count || misfit(j, names[:count]) != "" {
 		if names = slices.Concat(p.names, static[p.set]); len(names) < count {
+			if other := h.elsewhere(j, plan{set: p.set}); other.names != nil {
+				return other, "" // Slurm has planned it in several nodesets, and this one is enough
+			}
 			return plan{}, fmt.Sprintf("Slurm has planned it on %s, but no machine can be requested for %s, which has one, is reserved for others, or belongs to another nodeset",
 				slurm.Fold(j.Planned), slurm.Fold(without(j.Planned, names)))
 		}
@@ -380,8 +383,12 @@ func (h *handout) elsewhere(j *slurm.Job, p plan) plan {
 		if set == p.set || !h.surelyTakes(j, set) || h.obstacleAt(j, set) != "" {
 			continue
 		}
-		if names := h.fitting(set, j, nil); len(names) >= j.NodeCount {
-			return plan{set, names[:j.NodeCount]}
+		planned := slices.DeleteFunc(slices.Clone(j.Planned), func(name string) bool {
+			m := h.Node(name)
+			return m == nil || m.Set != set || !h.isPlannable(m, j)
+		})
+		if names := h.fitting(set, j, planned); len(names) >= j.NodeCount {
+			return plan{set, slices.Sorted(slices.Values(names[:j.NodeCount]))}
 		}
 	}
 	return p

@@ -15,6 +15,19 @@ import (
 // because no plan shows limits and licenses.
 const lateRest = 5 * time.Minute
 
+// longestRest is the longest such rest. Each one is twice as long as the one before, because the machines
+// of a job that cannot start are billed each time.
+const longestRest = 80 * time.Minute
+
+// restOf returns how long a job rests that has not started although all its machines were up.
+func (h Hands) restOf(job uint32) time.Duration {
+	last, at, known := h.Memory.Late.Get(job)
+	if !known || last.Reason == "" {
+		return lateRest
+	}
+	return min(2*last.Until.Sub(at), longestRest)
+}
+
 // refusals is how many times in a row slurmctld rejects a reservation for a job, or that the job
 // uses it, before slurmflex requests no machines for the job for some minutes. A single rejection
 // may be due to a job that started between a pass and its action.
@@ -85,7 +98,7 @@ func (h Hands) useReservation(ctx context.Context, a action.UseReservation) erro
 // deleteReservation deletes a reservation. Slurm rejects this while a job uses the reservation.
 func (h Hands) deleteReservation(ctx context.Context, a action.DeleteReservation) error {
 	if a.Late != "" {
-		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(lateRest), Reason: a.Late}, h.Now())
+		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(h.restOf(a.Job)), Reason: a.Late}, h.Now())
 	}
 	var err error
 	switch {

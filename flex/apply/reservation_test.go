@@ -57,6 +57,16 @@ func TestJobThatGetsOrUsesNoReservationIsLate(t *testing.T) {
 	assert.Equal(t, map[uint32]scene.Late{7: {Until: now.Add(lateRest), Reason: "Resources"}}, h.Memory.Late.All())
 }
 
+// Each time its machines are billed.
+func TestJobThatIsLateAgainRestsTwiceAsLong(t *testing.T) {
+	h, now := at(&desk{})
+	for _, rest := range []time.Duration{5, 10, 20, 40, 80, 80} {
+		require.NoError(t, h.deleteReservation(t.Context(), action.DeleteReservation{Job: 7, Unused: true, Late: "Resources"}))
+		assert.Equal(t, now.Add(rest*time.Minute), h.Memory.Late.All()[7].Until)
+		*now = now.Add(rest*time.Minute + time.Hour)
+	}
+}
+
 func TestReservationStartsWhenItIsChangedNotWhenItWasPlanned(t *testing.T) {
 	d := &desk{}
 	h, now := at(d)

@@ -54,7 +54,7 @@ type Memory struct {
 	// What failed.
 	Refusals recall[string, scene.Refusal] // by Compute, as in scene.Snapshot; for refusalMatters
 	tries    recall[string, try]           // actions that failed last time, by what they change; for remindAfter
-	Late     recall[uint32, scene.Late]    // pending jobs that did not start in time; until Late.Until
+	Late     recall[uint32, scene.Late]    // pending jobs that did not start in time; for lateMatters
 	hosts    recall[string, scene.BadHost] // by name, where a machine failed its health check; for badFor
 
 	// What is read rarely. What is known of a job is forgotten when the job has left the queue.
@@ -83,6 +83,10 @@ const (
 	// refusalMatters is how long a rejection is remembered: longer than the longest wait before
 	// another attempt.
 	refusalMatters = time.Hour
+
+	// lateMatters is how long it is remembered that a job did not start in time: longer than its longest
+	// rest, its wait for machines after that, and their boot.
+	lateMatters = 24 * time.Hour
 
 	// badFor is how long the host of a machine that failed its health check is remembered.
 	badFor = 24 * time.Hour
@@ -123,9 +127,7 @@ func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.addMissed(snap, cfg)
 	m.addRecords(snap)
 	snap.Settings = m.Settings.Settings
-	m.Late.keep(func(_ uint32, was *noted[scene.Late]) bool {
-		return age(snap.Now, was.at) < was.value.Until.Sub(was.at)
-	})
+	m.Late.Expire(snap.Now, lateMatters)
 	snap.Late = m.Late.All()
 	m.started = snap.Started
 }

@@ -282,7 +282,7 @@ func fullSets(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
 	return ps
 }
 
-// withdrawnFrom names, for its owner, the nodes of a job at Google that an admin has withdrawn; empty if none is.
+// withdrawnFrom names the nodes that an admin has withdrawn from a job that waits at Google; empty if none.
 func withdrawnFrom(s *scene.Scene, d *scene.Door) string {
 	if d == nil || len(demand.Withdrawn(s, d)) == 0 {
 		return ""

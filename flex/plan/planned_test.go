@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -63,6 +64,20 @@ func TestDoorIsOnTheNodesThatSlurmHasPlanned(t *testing.T) {
 			assert.Equal(t, test.want, w.reservations(newDoor("7"), "FIRST"))
 		})
 	}
+}
+
+func TestJobLargerThanEachOfItsNodesetsIsServedBySeveral(t *testing.T) {
+	w := newSeveralPlaces("")
+	w.Config.Partitions = append([]config.Partition{{Name: "both", Exclusive: true, NodeSets: []string{"us", "eu"}}}, w.Config.Partitions...)
+	w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: "both", Exclusive: true, Up: true, Begins: true, Nodes: scenetest.Names("alpha-us-[0-1],alpha-eu-[0-1]")})
+	j := w.planned("alpha-us-[0-1],alpha-eu-0")
+	j.Partition, j.NodeCount = "both", 3
+	assert.Contains(t, w.reservations(), "reserve alpha-eu-0,alpha-us-[0-1] from ")
+	j.Planned = scenetest.Names("alpha-us-1,alpha-eu-0")
+	w.Nodes("alpha-us-0", "ALLOCATED+CLOUD")
+	w.Nodes("alpha-eu-1", "ALLOCATED+CLOUD")
+	j.NodeCount = 2
+	assert.Empty(t, w.reservations(), "one nodeset will be enough")
 }
 
 // Slurm shows ReqNodeNotAvail for jobs that wait for a time or another job, and for jobs that can

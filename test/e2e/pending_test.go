@@ -231,6 +231,30 @@ func TestPendingJobStartsInItsFirstCompletePartition(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
+// TestJobLargerThanEachNodesetWaitsInSeveral has two nodesets of two nodes each in one partition.
+func TestJobLargerThanEachNodesetWaitsInSeveral(t *testing.T) {
+	l := cluster(t, lab.Options{
+		Daemon: true, Partitions: []string{"xy: {partition_name: xy, enable_job_exclusive: true, partition_nodeset: [x, y]}"},
+		NodeSets: []lab.NodeSet{
+			{Name: "x", Machine: "a3-ultragpu-8g", Size: 2, FlexKeys: "use_job_duration: true"},
+			{Name: "y", Machine: "a2-highgpu-8g", Size: 2, FlexKeys: "use_job_duration: true"},
+		},
+	})
+	shut(t, l)
+	id := submit(t, l, "-p", "xy", "-N3", "--time=15")
+	await(t, time.Minute, "a request in each nodeset", func() bool { return len(liveRequests(state(t, l))) == 2 })
+	assertPending(t, l, id)
+	awaitWhy(t, l, id, "next starts once all machines have registered")
+	capacity(t, l, "a3-ultragpu-8g", 4)
+	await(t, time.Minute, "the machines of one nodeset", func() bool { return len(state(t, l).Instances) > 0 })
+	awaitPasses(t, l, 3)
+	assertPending(t, l, id)
+	capacity(t, l, "a2-highgpu-8g", 4)
+	awaitCompleted(t, l, id)
+	assertNotRequeued(t, l, id)
+	awaitNothingLeft(t, l)
+}
+
 // K14: one node of eu runs a job for another half hour. The second request of the first job in the queue
 // is for the other node, which the next job needs too.
 func TestSecondPlaceIsKeptUntilItsJobRuns(t *testing.T) {

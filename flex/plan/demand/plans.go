@@ -3,6 +3,7 @@ package demand
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -81,8 +82,13 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 	names := slices.Concat(h.fitting(p.set, j, p.names), static[p.set])
 	if len(names) < count || misfit(j, names[:count]) != "" {
 		if names = slices.Concat(p.names, static[p.set]); len(names) < count {
+			// Slurm has planned it in several nodesets.
 			if other := h.elsewhere(j, plan{set: p.set}); other.names != nil {
-				return other, "" // Slurm has planned it in several nodesets, and this one is enough
+				return other, ""
+			}
+			all := slices.Concat(slices.Collect(maps.Values(cold))...)
+			if len(all) == count && !slices.ContainsFunc(h.places(j), func(set *config.NodeSet) bool { return set.Size() >= count }) {
+				return plan{p.set, slices.Sorted(slices.Values(all))}, "" // it is larger than each of them
 			}
 			return plan{}, fmt.Sprintf("Slurm has planned it on %s, but no machine can be requested for %s, which has one, is reserved for others, or belongs to another nodeset",
 				slurm.Fold(j.Planned), slurm.Fold(without(j.Planned, names)))
@@ -213,7 +219,11 @@ func (h *handout) give(w want) {
 // jobs share, is kept for it.
 func (h *handout) take(w want) {
 	h.Wants = append(h.Wants, w)
-	h.free[w.Set] = without(h.free[w.Set], w.Nodes)
+	for set, free := range h.free {
+		if set == w.Set || w.Set.Size() < len(w.Nodes) {
+			h.free[set] = without(free, w.Nodes)
+		}
+	}
 }
 
 // placeComponents makes a door for each component of a heterogeneous job, once Slurm has planned all

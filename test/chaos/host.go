@@ -151,6 +151,7 @@ func reload(to edition, lasts time.Duration) event {
 	return happening{text, func(w *world, _ int) {
 		w.setEdition(to)
 		w.main.restart(lasts)
+		w.other.alive(func(p *process) { p.hangUp(w.setup.file(to)) })
 	}}
 }
 
@@ -163,10 +164,12 @@ func hangup(to edition, half bool) event {
 			w.main.alive(func(p *process) { p.hangUp(file[:len(file)/2] + "\n\t}") })
 		}}
 	}
-	return happening{fmt.Sprintf("the daemon gets a SIGHUP with configuration %d", to), func(w *world, _ int) {
+	return happening{fmt.Sprintf("the daemons get a SIGHUP with configuration %d", to), func(w *world, _ int) {
 		w.setEdition(to)
 		w.faults.suffered(program) // the deadlines of the old edition do not apply to the new one
-		w.main.alive(func(p *process) { p.hangUp(w.setup.file(to)) })
+		for _, s := range []*service{w.main, w.other} {
+			s.alive(func(p *process) { p.hangUp(w.setup.file(to)) })
+		}
 	}}
 }
 

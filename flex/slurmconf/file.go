@@ -170,14 +170,6 @@ type Place struct {
 	Line int // from 1; 0 if the line does not exist yet
 }
 
-// String returns file:line, or the file alone.
-func (p Place) String() string {
-	if p.Line == 0 {
-		return p.File
-	}
-	return fmt.Sprintf("%s:%d", p.File, p.Line)
-}
-
 // Parameter is one Key=Value of a line with several.
 type Parameter struct{ Key, Value string }
 

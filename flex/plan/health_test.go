@@ -159,3 +159,19 @@ func TestMachineOnTheHostOfAFailedOneIsNamed(t *testing.T) {
 	assert.Contains(t, problems(time.Hour), "instance alpha-a3-1 is on host 1/2/3 again: the machine of alpha-a3-2 failed its health check: 7 of 8 GPUs at 2026-11-21T11:00:00Z")
 	assert.NotContains(t, problems(0), "1/2/3", "it is that machine itself")
 }
+
+func TestMachineWithLessThanSlurmConfSaysIsReplaced(t *testing.T) {
+	for reason, replaced := range map[string]bool{
+		"Low RealMemory (reported:240 < 100.00% of configured:360)": true,
+		"gres/gpu count reported lower than configured (7 < 8)":     true,
+		"rack 7": false, // an admin has drained the node before
+	} {
+		w := newChecked("IDLE+CLOUD+DRAIN+INVALID_REG+RESERVED", reason, "")
+		w.Config.FlexSetOf("alpha-a3-0").Flex.HealthCheck = 0
+		assert.Equal(t, replaced, strings.Contains(w.all(), "machines requested again: the machine of alpha-a3-1 registered with less than slurm.conf says: "+reason), reason)
+		assert.Equal(t, replaced, strings.Contains(w.all(), `extra "slurmflex: 1 boots failed`), reason)
+		assert.NotEqual(t, replaced, strings.Contains(w.all(), "delete reservation DOOR"), reason)
+		w.bad().State, w.bad().Reason = slurm.ParseState("IDLE+CLOUD+INVALID_REG+POWERING_DOWN+RESERVED"), "slurmflex: the machine of alpha-a3-1 "+scene.LessThanConfigured+reason
+		assert.NotContains(t, w.inSlurm(), "DOOR", "it keeps its other machine")
+	}
+}

@@ -41,3 +41,19 @@ mv "$bad" "$bad.seen" 2>/dev/null && . "$bad.seen"
 	assert.NotContains(t, log, `"verb": "resume"`, "Slurm powers nothing up")
 	assert.Contains(t, log, "instance alpha-gang-1 is on host ", "the host of the machine that failed")
 }
+
+// TestMachinesWithLessThanSlurmConfSaysBlockTheirNodeset: each machine registers with fewer CPUs than
+// slurm.conf gives its node.
+func TestMachinesWithLessThanSlurmConfSaysBlockTheirNodeset(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+		Name: "low", Machine: "a3-highgpu-8g", Size: 6, FlexKeys: "use_job_duration: true, boot_failures: 2",
+	}}})
+	conf := strings.Replace(readFile(l.Conf()), "SlurmdParameters=config_overrides\n", "", 1)
+	require.NoError(t, os.WriteFile(l.Conf(), []byte(conf), 0o644))
+	require.NoError(t, l.Restart(t.Context()))
+	id := submit(t, l, "-p", "low", "-N1", "--time=15")
+	awaitTold(t, l, 2*time.Minute, id, "registered with less than slurm.conf says")
+	awaitWhy(t, l, id, "nodeset low is blocked because 2 machines in a row failed to boot")
+	cancel(t, l, id)
+	awaitNothingLeft(t, l)
+}

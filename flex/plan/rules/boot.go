@@ -3,11 +3,13 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -31,6 +33,9 @@ func BootText(set *config.NodeSet) string {
 
 // HealthText describes a machine that failed its health check.
 func HealthText(node, why string) string {
+	if strings.HasPrefix(why, scene.LessThanConfigured) {
+		return fmt.Sprintf("the machine of %s %s", node, why)
+	}
 	return fmt.Sprintf("the machine of %s failed its health check: %s", node, why)
 }
 

@@ -3,6 +3,7 @@ package scene
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -30,19 +31,34 @@ func (s *Scene) Unhealthy(m *Node) (why string) {
 }
 
 // check returns the result of the health check that has drained the node; empty before the result.
-// It reports false if the node is not drained, or an admin drained it.
+// It reports false if the node is not drained, or an admin drained it. That the machine has less than
+// slurm.conf says is such a result, with and without health_check.
 func (s *Scene) check(m *Node) (result string, checked bool) {
-	if m.Set.Flex.HealthCheck == 0 || !m.State.Has(slurm.Drain) || m.State.Base == slurm.Down || m.State.Has(slurm.Fail) || m.Doubted || s.IsUnread(m) {
+	if m.Set.Flex.HealthCheck == 0 && !m.isInvalid() || !m.State.Has(slurm.Drain) || m.State.Base == slurm.Down || m.State.Has(slurm.Fail) || m.Doubted || s.IsUnread(m) {
 		return "", false
+	}
+	if m.isInvalid() {
+		return LessThanConfigured + m.Reason, true
 	}
 	result, ok := memo.CheckResult(cmp.Or(m.Reason, m.Comment))
 	return result, ok || m.Reason == "" && s.HasMachine(m.Name)
 }
 
+// LessThanConfigured begins the result for a machine whose slurmd has registered with fewer CPUs or GPUs, or
+// with less memory, than slurm.conf gives its node.
+const LessThanConfigured = "registered with less than slurm.conf says: "
+
+// isInvalid reports whether slurmctld has drained the node because its machine has less than slurm.conf says,
+// or slurmflex powers it down for that.
+func (m *Node) isInvalid() bool {
+	drained := m.State.Has(slurm.InvalidReg) && (strings.HasPrefix(m.Reason, "Low ") || strings.HasPrefix(m.Reason, "gres/"))
+	return drained || strings.Contains(m.Reason, LessThanConfigured)
+}
+
 // IsDrainedByCheck reports whether a health check has drained the node. It may be DOWN since.
 func (m *Node) IsDrainedByCheck() bool {
 	_, checked := memo.CheckResult(cmp.Or(m.Reason, m.Comment))
-	return checked && m.Set.Flex.HealthCheck > 0 && m.State.Has(slurm.Drain)
+	return (checked && m.Set.Flex.HealthCheck > 0 || m.isInvalid()) && m.State.Has(slurm.Drain)
 }
 
 // IsChecked reports whether the node is out of service only until its machine passes its health check
@@ -50,7 +66,7 @@ func (m *Node) IsDrainedByCheck() bool {
 // counts.
 func (s *Scene) IsChecked(m *Node) bool {
 	_, checked := s.check(m)
-	return checked || m.Set.Flex.HealthCheck > 0 && m.State.Flags&(slurm.PowerDown|slurm.PoweringDown) != 0
+	return checked || (m.Set.Flex.HealthCheck > 0 || m.isInvalid()) && m.State.Flags&(slurm.PowerDown|slurm.PoweringDown) != 0
 }
 
 // IsDrainedInVain reports whether a health check has drained the node, and its machine is gone: the

@@ -60,10 +60,10 @@ func TestJobThatGetsOrUsesNoReservationIsLate(t *testing.T) {
 // Each time its machines are billed.
 func TestJobThatIsLateAgainRestsTwiceAsLong(t *testing.T) {
 	h, now := at(&desk{})
-	for _, rest := range []time.Duration{5, 10, 20, 40, 80, 80} {
+	for _, rest := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, 80 * time.Minute, 80 * time.Minute} {
 		require.NoError(t, h.deleteReservation(t.Context(), action.DeleteReservation{Job: 7, Unused: true, Late: "Resources"}))
-		assert.Equal(t, now.Add(rest*time.Minute), h.Memory.Late.All()[7].Until)
-		*now = now.Add(rest*time.Minute + time.Hour)
+		assert.Equal(t, now.Add(rest), h.Memory.Late.All()[7].Until)
+		*now = now.Add(rest + time.Hour)
 	}
 }
 

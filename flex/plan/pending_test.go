@@ -161,6 +161,32 @@ func TestJobLeavesItsDoorWhileMachinesHaveJustBecomeIdle(t *testing.T) {
 	assert.Equal(t, "have job 7 use reservation DOOR", w.inSlurm(), "its machine has come")
 }
 
+func TestJobLeavesItsDoorWhileOrdinaryNodesHaveJustBecomeIdle(t *testing.T) {
+	for name, test := range map[string]struct {
+		state string
+		idle  time.Duration
+		in    string
+		want  string
+	}{
+		"just now":               {"IDLE", time.Minute, "train,cpu", "have job 7 leave reservation DOOR"},
+		"long ago":               {"IDLE", 3 * time.Minute, "train,cpu", ""},
+		"but drained":            {"IDLE+DRAIN", time.Minute, "train,cpu", ""},
+		"but planned for others": {"IDLE+PLANNED", time.Minute, "train,cpu", ""},
+		"of another partition":   {"IDLE", time.Minute, "train", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWaitingPending()
+			for _, node := range []string{"onprem-0", "onprem-1"} {
+				w.Snap.Nodes = append(w.Snap.Nodes, slurm.Node{Name: node, State: slurm.ParseState(test.state), Partitions: []string{"cpu"}, LastBusyTime: noon.Add(-test.idle)})
+			}
+			w.job().Partition = test.in
+			assert.Equal(t, test.want, w.inSlurm())
+			w.job().NodeCount = 3
+			assert.NotContains(t, w.inSlurm(), "leave", "two nodes are too few")
+		})
+	}
+}
+
 func TestDoorFollowsAJobThatWaitsPending(t *testing.T) {
 	w := newWaitingPending()
 	starts := func(in time.Duration) string {

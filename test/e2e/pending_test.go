@@ -231,6 +231,24 @@ func TestPendingJobStartsInItsFirstCompletePartition(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
+// The nodes of open are shared, so that slurmflex does not cover them. Their job may run beyond what backfill
+// plans: otherwise Slurm plans the other one behind it.
+func TestPendingJobStartsOnAnotherPartitionsNodeThatBecomesIdle(t *testing.T) {
+	l := withDaemon(t)
+	update(t, l, "partitionname=open", "maxtime=UNLIMITED")
+	runs := submitScript(t, l, "sleep 1000", "-p", "open", "-N4", "--exclusive", "--time=3-0")
+	awaitRunning(t, l, runs)
+	shut(t, l)
+	id := submit(t, l, "-p", "open,train", "-N1", "--exclusive", "--time=15")
+	awaitRequestState(t, l, "alpha-a3-job-"+id, "a1", "ACCEPTED")
+	assertPending(t, l, id)
+	cancel(t, l, runs)
+	awaitCompleted(t, l, id)
+	assert.Equal(t, "open", jobField(t, l, id, "Partition"))
+	assertNotRequeued(t, l, id)
+	await(t, time.Minute, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
+}
+
 // TestJobLargerThanEachNodesetWaitsInSeveral has two nodesets of two nodes each in one partition.
 func TestJobLargerThanEachNodesetWaitsInSeveral(t *testing.T) {
 	l := cluster(t, lab.Options{

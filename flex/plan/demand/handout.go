@@ -125,8 +125,9 @@ const offerFor = 2 * time.Minute
 
 // offer offers the machines that no job has to waiting jobs that they may fit, the most important
 // job first. Slurm starts these jobs, or others, on the machines once they are up. A job with a
-// door, none of whose machines exist yet, leaves it while enough machines have just become idle. If
-// Slurm has not started it there after offerFor, it keeps its door: Slurm alone knows what fits it.
+// door, none of whose machines exist yet, leaves it while enough machines, or nodes of an ordinary
+// partition, have just become idle. If Slurm has not started it there after offerFor, it keeps its
+// door: Slurm alone knows what fits it.
 func (h *handout) offer(left []*scene.Node) {
 	idle := map[*config.NodeSet][]*scene.Node{}
 	for _, m := range h.Nodes() {
@@ -135,7 +136,7 @@ func (h *handout) offer(left []*scene.Node) {
 		}
 	}
 	left = slices.DeleteFunc(left, func(m *scene.Node) bool { return h.kept[m] || h.isLongIdle(m) })
-	tasks := h.tasksAtWork()
+	tasks, others := h.tasksAtWork(), h.othersJustIdle()
 	for _, j := range h.jobs {
 		doors := h.DoorsOf(j.ID)
 		switch {
@@ -144,6 +145,13 @@ func (h *handout) offer(left []*scene.Node) {
 		case len(doors) == 0 && (!h.mayHaveDoor(j) || h.roomBeside(j, tasks[j.Array()]) < 1):
 			continue
 		case !h.lackMachines(doors):
+			continue
+		}
+		if fit := fitting(others, j); len(doors) > 0 && len(fit) >= j.NodeCount {
+			for _, d := range doors {
+				h.Leaves[d] = true
+			}
+			others = slices.DeleteFunc(others, func(n *slurm.Node) bool { return slices.Contains(fit[:j.NodeCount], n) })
 			continue
 		}
 		inSlurm := &limits{Scene: h.Scene} // jobs behind doors do not count under Slurm's limits yet
@@ -184,6 +192,30 @@ func (h *handout) offer(left []*scene.Node) {
 // job there.
 func (h *handout) isLongIdle(m *scene.Node) bool {
 	return m.Power == scene.On && h.IsOld(scene.Later(m.LastBusyTime, m.BootTime), offerFor)
+}
+
+// othersJustIdle returns the nodes of no covered nodeset, such as those of an ordinary partition, that have
+// just become idle.
+func (h *handout) othersJustIdle() (nodes []*slurm.Node) {
+	const unfit = slurm.Completing | slurm.Fail | slurm.Maintenance | slurm.Reserved | slurm.Planned
+	for i := range h.Seen.Nodes {
+		n := &h.Seen.Nodes[i]
+		isUp := n.State.Base == slurm.Idle && n.State.IsUp() && n.State.Flags&unfit == 0
+		if isUp && !h.sets[h.Config.FlexSetOf(n.Name)] && !h.IsOld(scene.Later(n.LastBusyTime, n.BootTime), offerFor) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// fitting returns the nodes that are in a partition of the job and certain to fit it.
+func fitting(nodes []*slurm.Node, j *slurm.Job) (fit []*slurm.Node) {
+	for _, n := range nodes {
+		if j.SurelyFits(*n) && slices.ContainsFunc(n.Partitions, func(p string) bool { return slices.Contains(partitionsOf(j), p) }) {
+			fit = append(fit, n)
+		}
+	}
+	return fit
 }
 
 // membersOf returns those of the nodes that belong to the nodeset.

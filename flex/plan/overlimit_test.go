@@ -14,9 +14,8 @@ import (
 )
 
 // limited returns alpha's configuration with one limit.
-func limited(t *testing.T, limit string) *config.Config {
-	t.Helper()
-	return parsed(t, alpha+"slurmflex: {limits: {all: "+limit+"}}\n")
+func limited(limit string) *config.Config {
+	return parsed(alpha + "slurmflex: {limits: {all: " + limit + "}}\n")
 }
 
 // november sets what the limit has taken in November, in GPU hours and money. A machine of nodeset a3
@@ -75,19 +74,19 @@ func TestRequestThatWouldPassALimitWaits(t *testing.T) {
 			"{account: bio, gpu_hours: 1}", and(own, november(900, 0), func(s *setting) { s.Spent = scene.Spent{Err: errors.New("disk")} }), asks,
 		},
 	} {
-		situations(t, limited(t, test.limit))(name, seen(test.given), test.want...)
+		situations(t, limited(test.limit))(name, seen(test.given), test.want...)
 	}
 }
 
 func TestLiveRequestsAndMachinesCountTowardsALimit(t *testing.T) {
-	cfg := limited(t, "{account: bio, gpu_hours: 500}")
+	cfg := limited("{account: bio, gpu_hours: 500}")
 	whole := func(more ...part) float64 {
 		p := planOf(cfg, seen(november(100, 0), and(more...)))
 		return p.Limits[0].Whole.GPU / 3600
 	}
 	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1")), 0.001, "the request that the pass makes")
 	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1"), groupOf(8, accepted("alpha-a3-1"))), 0.001, "a live request")
-	running := and(nodes("alpha-a3-2", running), job(8, "train", "1:00:00", slurm.JobRunning, "alpha-a3-2"), started(8, 30*time.Minute))
+	running := and(runsOn(8, "alpha-a3-2"), timeLimit("1:00:00"), started(8, 30*time.Minute))
 	assert.InDelta(t, 108, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour)), 0.001, "a job's machine from its creation up to the job's end")
 	assert.InDelta(t, 100, whole(nodes("alpha-a3-2", "IDLE+CLOUD"), leasedTo(8, "alpha-a3-2", time.Hour, time.Hour)), 0.001, "not an idle machine")
 	unread := func(s *setting) {
@@ -106,7 +105,7 @@ func TestLiveRequestsAndMachinesCountTowardsALimit(t *testing.T) {
 
 func TestMoreImportantJobsSpendALimitFirst(t *testing.T) {
 	given := seen(awaits(7, "alpha-a3-0"), important(1), awaits(8, "alpha-a3-1"), important(2), november(497, 0))
-	p := planOf(limited(t, "{account: bio, gpu_hours: 500}"), given)
+	p := planOf(limited("{account: bio, gpu_hours: 500}"), given)
 	assert.Equal(t, []string{"create group alpha-a3-job-8 in us-central1", "request 1 node (alpha-a3-1) in alpha-a3-job-8/a1 for 00:15:00"}, withoutComments(p))
 	var waits []demand.Wait
 	for _, w := range p.Waits {
@@ -119,7 +118,7 @@ func TestMoreImportantJobsSpendALimitFirst(t *testing.T) {
 }
 
 func TestUnreadHistoryIsAProblem(t *testing.T) {
-	p := planOf(limited(t, "{gpu_hours: 1}"), seen(func(s *setting) { s.Spent.Err, s.AccountsErr = errors.New("disk"), errors.New("squeue") }))
+	p := planOf(limited("{gpu_hours: 1}"), seen(func(s *setting) { s.Spent.Err, s.AccountsErr = errors.New("disk"), errors.New("squeue") }))
 	assert.Equal(t, []string{
 		"the limits on GPU hours and cost hold back no job until this is fixed: disk",
 		"the limits on GPU hours and cost hold back no job until this is fixed: squeue",

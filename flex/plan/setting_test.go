@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
@@ -44,21 +43,25 @@ nodeset:
 
 var noon = scenetest.Noon
 
-func alphaConfig(t testing.TB) *config.Config { return parsed(t, alpha) }
+// alphaConfig is alpha's configuration. Tests that change it use alphaCopy.
+var alphaConfig = alphaCopy()
+
+func alphaCopy() *config.Config { return parsed(alpha) }
+
+// withRequests returns alpha's configuration with max_active_requests.
+func withRequests(most int) *config.Config {
+	cfg := alphaCopy()
+	cfg.Options.MaxActiveRequests = most
+	return cfg
+}
 
 // with returns alpha's configuration with other dws_flex keys for nodesets a3 and one.
-func with(t testing.TB, keys string) *config.Config {
-	t.Helper()
-	return parsed(t, strings.NewReplacer("job_duration_margin: 0}", "job_duration_margin: 0, "+keys+"}",
+func with(keys string) *config.Config {
+	return parsed(strings.NewReplacer("job_duration_margin: 0}", "job_duration_margin: 0, "+keys+"}",
 		"max_run_duration: 7200}", "max_run_duration: 7200, "+keys+"}").Replace(alpha))
 }
 
-func parsed(t testing.TB, text string) *config.Config {
-	t.Helper()
-	cfg, err := config.Parse("alpha.yaml", []byte(text))
-	require.NoError(t, err)
-	return cfg
-}
+func parsed(text string) *config.Config { return must.Get(config.Parse("alpha.yaml", []byte(text))) }
 
 // The states that Slurm prints in a node's life cycle.
 const (
@@ -79,11 +82,8 @@ type (
 	part = func(*setting)
 )
 
-// alphaWorld is alpha's configuration, used only for the locations of its nodesets.
-var alphaWorld = must.Get(config.Parse("alpha.yaml", []byte(alpha)))
-
 func seen(parts ...part) scene.Snapshot {
-	w := scenetest.New(alphaWorld)
+	w := scenetest.New(alphaConfig)
 	w.Snap.Told, w.Snap.Requeues = nil, map[uint32]bool{}
 	for _, set := range []string{"a3", "one", "fix", "bulk"} {
 		w.Snap.Templates["projects/demo/global/instanceTemplates/"+set] = scenetest.FlexTemplate(set + "-machine")
@@ -148,6 +148,14 @@ func awaits(id uint32, list string) part {
 func runsOn(id uint32, list string) part {
 	return and(nodes(list, running), job(id, "train", "15:00", slurm.JobRunning, list))
 }
+
+// timeLimit sets the last job's time limit.
+func timeLimit(limit string) part {
+	return lastJob(func(j *slurm.Job) { j.Limit = slurm.ParseLimit(limit) })
+}
+
+// shared moves the last job to the partition shared.
+func shared(s *setting) { s.Jobs[len(s.Jobs)-1].Partition = "shared" }
 
 func started(job uint32, ago time.Duration) part {
 	return func(s *setting) {
@@ -330,11 +338,11 @@ func actions(p Plan) []string {
 
 func planOf(cfg *config.Config, given scene.Snapshot) Plan { return Compute(scene.Of(cfg, given)) }
 
+// alphaPlan returns the plan with alpha's configuration.
+func alphaPlan(parts ...part) Plan { return planOf(alphaConfig, seen(parts...)) }
+
 // planned returns what is planned with alpha's configuration.
-func planned(t testing.TB, given scene.Snapshot) []string {
-	t.Helper()
-	return actions(planOf(alphaConfig(t), given))
-}
+func planned(given scene.Snapshot) []string { return actions(planOf(alphaConfig, given)) }
 
 // situations returns a function that runs one subtest: in the named situation the plan has these
 // actions, and each action has a reason.

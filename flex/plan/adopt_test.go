@@ -101,10 +101,9 @@ func TestGroupOfAnOlderConfigurationIsReplaced(t *testing.T) {
 // B8: if Slurm adds a longer job to a node with a waiting request, the jobs that already wait there
 // keep the request.
 func TestLongerJobOnTheSameNodeKeepsTheRequestOfAnother(t *testing.T) {
-	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	hour := request("a1", mig.Accepted, "alpha-a3-0", time.Hour)
 	cancels := func(more ...part) []string {
-		return cancelled(alphaPlan(nodes("alpha-a3-0", mixed), and(more...)))
+		return cancelled(alphaPlan(nodes("alpha-a3-0", risingMixed), and(more...)))
 	}
 	seven := job(7, "shared", "1:00:00", configured, "alpha-a3-0")
 	ofSeven := groupOf(7, hour)
@@ -114,7 +113,7 @@ func TestLongerJobOnTheSameNodeKeepsTheRequestOfAnother(t *testing.T) {
 	all := []string{"cancel request alpha-a3-job-7/a1"}
 	assert.Equal(t, all, cancels(job(7, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "an admin gave the job itself more time")
 	assert.Equal(t, all, cancels(job(8, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "no job needs it any more")
-	static := and(nodes("alpha-one-0", mixed), job(8, "shared", "UNLIMITED", configured, "alpha-one-0"),
+	static := and(nodes("alpha-one-0", risingMixed), job(8, "shared", "UNLIMITED", configured, "alpha-one-0"),
 		nodeGroup(0, request("a1", mig.Accepted, "alpha-one-0", time.Hour)))
 	assert.Empty(t, cancels(static), "a static node's request is not cancelled")
 }

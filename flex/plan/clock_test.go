@@ -106,15 +106,13 @@ func TestOwnersWaitLimitCountsFromTheAllocation(t *testing.T) {
 	given := func(then string, more ...part) []string {
 		cfg := with("provision_timeout: 7200, boot_failures: 1, on_provision_timeout: " + then)
 		cfg.Options.MaxActiveRequests = 1
-		return returned(planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), func(s *setting) {
-			s.Limits = map[uint32]scene.JobLimits{7: {Wait: time.Hour}}
-		})))
+		return returned(planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), ownLimits(scene.JobLimits{Wait: time.Hour}))))
 	}
 	for _, name := range []string{"its turn", "a blocked nodeset"} {
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: no machines for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
 			given("hold", obstacles()[name]), name)
 	}
-	live := func(ago time.Duration) part { return and(groupOf(7, accepted("alpha-a3-0")), asked(ago)) }
+	live := func(ago time.Duration) part { return and(queued("alpha-a3-0", ago)) }
 	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and cancel job 7: no capacity for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
 		given("cancel", live(time.Hour)))
 	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and cancel job 7: no machines for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
@@ -125,7 +123,7 @@ func TestOwnersWaitLimitCountsFromTheAllocation(t *testing.T) {
 func TestEndOfWaitNamesCapacityOnlyIfCapacityLacked(t *testing.T) {
 	given := func(limit scene.JobLimits, parts ...part) []string {
 		return returned(planOf(with("provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor(time.Hour),
-			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limit} })))
+			and(parts...), ownLimits(limit))))
 	}
 	back := "return alpha-a3-0 to Slurm and requeue job 7: "
 	assert.Equal(t, []string{back + "no capacity for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: a quota of the project is used up"},

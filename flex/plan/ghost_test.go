@@ -47,10 +47,10 @@ func brought(list string, ago time.Duration) part {
 
 // B4: a request that has waited for a long time may have ended a moment ago.
 func TestGroupDecidesWhetherAHiddenInstanceExists(t *testing.T) {
-	wanted := []part{awaits(7, "alpha-a3-0"), timeLimit("1:00:00")}
+	wanted := and(awaits(7, "alpha-a3-0"), timeLimit("1:00:00"))
 	in := situations(t, alphaConfig)
 	in("exists if its group lists it, however long its request waited",
-		seen(append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), saying("alpha-a3-0", ""))...))
+		seen(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), saying("alpha-a3-0", "")))
 	in("may exist while the members are unread, even after its job's requeue",
 		seen(nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP"), job(7, "train", "1:00:00", slurm.JobPending, ""), groupOf(7), counting(1), silent))
 	in("is not looked for under a node that another job has",
@@ -58,28 +58,28 @@ func TestGroupDecidesWhetherAHiddenInstanceExists(t *testing.T) {
 		"create group alpha-a3-job-8 in us-central1",
 		"request 1 node (alpha-a3-0) in alpha-a3-job-8/a1 for 01:00:00")
 	in("may show soon, whatever the group lists",
-		seen(append(wanted, brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0"))...))
+		seen(wanted, brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0")))
 	in("is lost if the group lists it without a VM, and another group replaces it",
-		seen(append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", "alpha-a3-0"))...),
+		seen(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", "alpha-a3-0")),
 		"create group alpha-a3-job-7-r1 in us-central1",
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 01:00:00")
 	booted := func(at time.Duration) part {
 		return onNodes("alpha-a3-0", func(n *slurm.Node) { n.BootTime = noon.Add(-at) })
 	}
 	in("is lost at once if its node has booted since: it has been there",
-		seen(append(wanted, booted(7*time.Minute), brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0"))...),
+		seen(wanted, booted(7*time.Minute), brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0")),
 		"create group alpha-a3-job-7-r1 in us-central1",
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 01:00:00")
 	in("may show soon if its node has booted before that request",
-		seen(append(wanted, booted(10*time.Minute), brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0"))...))
+		seen(wanted, booted(10*time.Minute), brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0")))
 	in("has left a group that counts it without listing it, and is requested there again",
-		seen(append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", ""))...),
+		seen(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", "")),
 		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 01:00:00")
-	in("shows after it was requested again too early: that request is cancelled", seen(append(wanted, brought("alpha-a3-0",
+	in("shows after it was requested again too early: that request is cancelled", seen(wanted, brought("alpha-a3-0",
 		10*time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "STAGING"), counting(1), group("alpha-a3-job-7-r1",
-		forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)))...),
+		forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour))),
 		"cancel request alpha-a3-job-7-r1/a1")
-	p := alphaPlan(append(wanted, brought("alpha-a3-0", time.Hour), counting(1), silent)...)
+	p := alphaPlan(wanted, brought("alpha-a3-0", time.Hour), counting(1), silent)
 	assert.Contains(t, p.Problems.Texts(), "group us-central1/alpha-a3-job-7 counts machines that Compute does not list, and is left alone until its members can be listed: 503")
 }
 
@@ -127,22 +127,22 @@ func TestGroupWithHiddenMachinesIsKept(t *testing.T) {
 
 // B1: an instance that briefly shows without its group would count as orphaned.
 func TestMachineThatShowsWithoutItsGroupKeepsItsRequest(t *testing.T) {
-	waits := []part{awaits(7, "alpha-a3-0"), timeLimit("1:00:00")}
+	waits := and(awaits(7, "alpha-a3-0"), timeLimit("1:00:00"))
 	in := situations(t, alphaConfig)
-	in("does not cost the request that is bringing it", seen(append(waits, groupOf(7, request("a1", mig.Accepted,
+	in("does not cost the request that is bringing it", seen(waits, groupOf(7, request("a1", mig.Accepted,
 		"alpha-a3-0", time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "", "PROVISIONING"),
-		aged(20*time.Second))...))
-	in("nor if it shows with one that does not count it", seen(append(waits, groupOf(8), job(8, "train", "1:00:00",
+		aged(20*time.Second)))
+	in("nor if it shows with one that does not count it", seen(waits, groupOf(8), job(8, "train", "1:00:00",
 		slurm.JobPending, ""), created(10*time.Second), groupOf(7, request("a1", mig.Accepted, "alpha-a3-0",
 		time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "alpha-a3-job-8", "PROVISIONING"),
-		aged(20*time.Second))...))
-	in("is another's if it was there before that request", seen(append(waits, groupOf(7, request("a1", mig.Accepted,
+		aged(20*time.Second)))
+	in("is another's if it was there before that request", seen(waits, groupOf(7, request("a1", mig.Accepted,
 		"alpha-a3-0", time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "", "RUNNING"),
-		aged(31*time.Second))...),
+		aged(31*time.Second)),
 		"cancel request alpha-a3-job-7/a1",
 		`set AdminComment of job 7: "flex-start: instance alpha-a3-0 in us-central1-a has the name of `+`a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"`)
-	booting := seen(append(waits, brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""),
-		vms("alpha-a3-0", "", "RUNNING"), aged(31*time.Minute))...)
+	booting := seen(waits, brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""),
+		vms("alpha-a3-0", "", "RUNNING"), aged(31*time.Minute))
 	assert.Empty(t, planOf(alphaConfig, booting).Problems.Texts(), "it is not to be deleted as a stranger's")
 }
 
@@ -151,7 +151,7 @@ func TestMachineThatShowsWithoutItsGroupKeepsItsRequest(t *testing.T) {
 func TestMachineLostUnderAJobIsReported(t *testing.T) {
 	given := func(more ...part) Plan {
 		return alphaPlan(nodes("alpha-a3-0", running+"+NOT_RESPONDING"), nodes("alpha-a3-1", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
-			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), asked(time.Hour),
+			brought("alpha-a3-[0-1]", time.Hour),
 			ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)), and(more...))
 	}
@@ -184,7 +184,7 @@ func TestMachineLostUnderAJobIsReported(t *testing.T) {
 // U14: the machines of a job end within seconds of each other, and count as one loss.
 func TestLossNamesTheFirstSecondInWhichALeaseEnded(t *testing.T) {
 	p := alphaPlan(nodes("alpha-a3-[0-1]", running+"+NOT_RESPONDING"), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
-		groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), asked(time.Hour),
+		brought("alpha-a3-[0-1]", time.Hour),
 		reserved("slurmflex-alpha-1795262100", "alpha-a3-[0-1]", noon.Add(-5*time.Minute)), func(s *setting) {
 			s.Ends = map[string]time.Time{"alpha-a3-0": noon.Add(-5*time.Minute + 42*time.Second), "alpha-a3-1": noon.Add(-5*time.Minute + 40*time.Second)}
 		})

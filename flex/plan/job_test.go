@@ -30,16 +30,15 @@ func TestWaitOutlastsAChangeOfTheConfiguration(t *testing.T) {
 }
 
 func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
-	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	in := situations(t, alphaConfig)
-	in("on a shared node the lease is the longest of the jobs' time limits", seen(nodes("alpha-a3-0", mixed),
+	in("on a shared node the lease is the longest of the jobs' time limits", seen(nodes("alpha-a3-0", risingMixed),
 		job(7, "shared", "15:00", configured, "alpha-a3-0"), job(8, "shared", "20:00", configured, "alpha-a3-0"),
 		job(9, "shared", "10:00", configured, "alpha-a3-0")),
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:20:00")
 	in("a node is requested that another job shows, too, which completes on nodes that do not answer", seen(nodes("alpha-a3-0", poweringUp),
 		job(6, "train", "15:00", slurm.JobCompleting, "alpha-a3-[0-1]"), job(7, "train", "15:00", configured, "alpha-a3-0")),
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
-	in("a shared node stays wanted when one of its jobs is cancelled", seen(nodes("alpha-a3-0", mixed),
+	in("a shared node stays wanted when one of its jobs is cancelled", seen(nodes("alpha-a3-0", risingMixed),
 		job(8, "shared", "15:00", configured, "alpha-a3-0"),
 		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))))
 	in("a heterogeneous job's first component is asked for after the others, because it has the script",
@@ -116,7 +115,7 @@ func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 }
 
 func TestOnlyCancelEndsTheWaitOfAJobThatSlurmWouldEnd(t *testing.T) {
-	s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour))
+	s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), queued("alpha-a3-0", time.Hour))
 	plan := func(timeout int, then string) Plan {
 		p := planOf(with(fmt.Sprintf("provision_timeout: %d, on_provision_timeout: %s", timeout, then)), s)
 		return p

@@ -104,7 +104,7 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 
 func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 	waiting := func(ago time.Duration, more ...part) scene.Snapshot {
-		parts := []part{awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]")), asked(ago)}
+		parts := []part{awaits(7, "alpha-a3-[0-1]"), queued("alpha-a3-[0-1]", ago)}
 		return seen(append(parts, more...)...)
 	}
 	const comment = "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T09:47:00Z"

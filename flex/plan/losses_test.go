@@ -62,7 +62,7 @@ func TestMachineOfAnUnservedNodeIsReported(t *testing.T) {
 	assert.Equal(t, []string{what}, problems(there, aged(10*time.Minute)))
 	assert.Empty(t, problems(there, aged(9*time.Minute)), "Slurm may show the node in a moment")
 	assert.NotContains(t, problems(there, aged(time.Hour), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0")), what, "a job has it")
-	assert.Equal(t, []string{what}, problems(groupOf(7, accepted("alpha-a3-0")), asked(10*time.Minute)))
+	assert.Equal(t, []string{what}, problems(queued("alpha-a3-0", 10*time.Minute)))
 
 	assert.Equal(t, []string{"machines of alpha-cpu-[0-1] run or are requested for no job, and nodeset cpu has neither dws_flex nor capacity any more: " +
 		"delete the machines and requests, or give the nodeset its keys back"},
@@ -74,7 +74,7 @@ func TestNodeWithALostMachineIsSetDownAndSlurmRequeuesItsJob(t *testing.T) {
 	const gone = "set nodes alpha-a3-0 down"
 	at := func(state string) part {
 		return and(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
-			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", time.Hour)), asked(time.Hour))
+			brought("alpha-a3-0", time.Hour))
 	}
 	works := at(running)
 	in := func(name string, given scene.Snapshot, want ...string) {
@@ -96,8 +96,7 @@ func TestNodeWithALostMachineIsSetDownAndSlurmRequeuesItsJob(t *testing.T) {
 	in("not if the group has only not got it yet", seen(young, asked(time.Minute), saying("", ""), missing("alpha-a3-0")))
 	in("nor while the group's members are unread", seen(works, counting(1), silent, missing("alpha-a3-0")))
 	in("nor if an admin drains it", seen(at(running+"+DRAIN"), missing("alpha-a3-0")))
-	in("with the job's other nodes, in one update: the job ends with the first", seen(runsOn(7, "alpha-a3-[0-2]"), timeLimit("1:00:00"), groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-2]", time.Hour)),
-		asked(time.Hour), missing("alpha-a3-[0-2]")), "set nodes alpha-a3-[0-2] down")
+	in("with the job's other nodes, in one update: the job ends with the first", seen(runsOn(7, "alpha-a3-[0-2]"), timeLimit("1:00:00"), brought("alpha-a3-[0-2]", time.Hour), missing("alpha-a3-[0-2]")), "set nodes alpha-a3-[0-2] down")
 }
 
 func TestNodeSetDownForALossIsPoweredDownAndUsedAgain(t *testing.T) {

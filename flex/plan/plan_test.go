@@ -21,7 +21,7 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 		"create group alpha-a3-job-7 in us-central1",
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
 	in("never ties unrelated jobs of a shared node together",
-		seen(nodes("alpha-a3-[0-2]", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
+		seen(nodes("alpha-a3-[0-2]", risingMixed),
 			job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"),
 			job(8, "shared", "20:00", configured, "alpha-a3-[1-2]")), "create group alpha-a3-job-7 in us-central1",
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:20:00",

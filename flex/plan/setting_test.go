@@ -69,6 +69,7 @@ const (
 	aboutToRise  = "ALLOCATED+CLOUD+POWERED_DOWN"
 	poweringUp   = "ALLOCATED+CLOUD+POWER_DOWN+NOT_RESPONDING+POWERING_UP" // already marked
 	risingIdle   = "IDLE+CLOUD+NOT_RESPONDING+POWERING_UP"
+	risingMixed  = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	running      = "ALLOCATED+CLOUD+POWER_DOWN"
 	poweringDown = "IDLE+CLOUD+POWERING_DOWN"
 )
@@ -154,6 +155,11 @@ func timeLimit(limit string) part {
 	return lastJob(func(j *slurm.Job) { j.Limit = slurm.ParseLimit(limit) })
 }
 
+// ownLimits sets what job 7 itself limits its wait to.
+func ownLimits(limits scene.JobLimits) part {
+	return func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limits} }
+}
+
 // shared moves the last job to the partition shared.
 func shared(s *setting) { s.Jobs[len(s.Jobs)-1].Partition = "shared" }
 
@@ -235,6 +241,11 @@ func request(name string, state mig.RequestState, list string, d time.Duration) 
 }
 
 func accepted(list string) mig.Request { return request("a1", mig.Accepted, list, 15*time.Minute) }
+
+// queued adds job 7's group with a request for the nodes that was accepted that long ago.
+func queued(list string, ago time.Duration) part {
+	return and(groupOf(7, accepted(list)), asked(ago))
+}
 
 func succeeded(list string) mig.Request { return request("a1", mig.Succeeded, list, 15*time.Minute) }
 
@@ -335,6 +346,9 @@ func actions(p Plan) []string {
 	}
 	return lines
 }
+
+// asksForSeven lists the actions that request node alpha-a3-0 for job 7.
+var asksForSeven = []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
 
 func planOf(cfg *config.Config, given scene.Snapshot) Plan { return Compute(scene.Of(cfg, given)) }
 

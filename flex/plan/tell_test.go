@@ -29,9 +29,8 @@ func tells(p Plan) map[uint32]string {
 // C2: every job that waits for a shared node gets an AdminComment, with its own wait and time
 // limit.
 func TestEveryJobOnASharedNodeReadsWhatItWaitsFor(t *testing.T) {
-	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	given := func(more ...part) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", mixed),
+		return seen(nodes("alpha-a3-0", risingMixed),
 			job(7, "shared", "15:00", configured, "alpha-a3-0"), started(7, 20*time.Minute),
 			job(8, "shared", "40:00", configured, "alpha-a3-0"), started(8, 5*time.Minute), and(more...))
 	}
@@ -43,7 +42,7 @@ func TestEveryJobOnASharedNodeReadsWhatItWaitsFor(t *testing.T) {
 		}, tells(planOf(alphaConfig, given(in, asked(20*time.Minute)))))
 	})
 	t.Run("so many in one pass, first those that know nothing", func(t *testing.T) {
-		s := seen(nodes("alpha-a3-0", mixed), refused("alpha-a3-job-1", mig.CauseQuota, time.Second, 1))
+		s := seen(nodes("alpha-a3-0", risingMixed), refused("alpha-a3-job-1", mig.CauseQuota, time.Second, 1))
 		s.Told = map[uint32]string{}
 		for id := range uint32(tellsAtOnce + 20) {
 			s.Jobs = append(s.Jobs, slurm.Job{ID: id + 1, ArrayID: id + 1, Partition: "shared", State: configured, Nodes: names("alpha-a3-0"), Limit: slurm.ParseLimit("15:00")})

@@ -168,11 +168,11 @@ func TestJobThatWaitedWithoutADaemonIsRequestedFirst(t *testing.T) {
 	given := func(requests ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), and(requests...))
 	}
-	waiting := func(ago time.Duration) part { return and(groupOf(7, accepted("alpha-a3-0")), asked(ago)) }
+	waiting := func(ago time.Duration) part { return and(queued("alpha-a3-0", ago)) }
 	early := groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour))
 	const back = "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)"
 	cfg := with("provision_timeout: 7200")
-	assert.Equal(t, []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"},
+	assert.Equal(t, asksForSeven,
 		actions(planOf(cfg, given())))
 	assert.NotContains(t, actions(planOf(cfg, given(waiting(time.Minute)))), back, "and has provision_timeout from then on")
 	assert.Equal(t, back, actions(planOf(cfg, given(waiting(2*time.Hour))))[0])

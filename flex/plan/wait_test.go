@@ -167,9 +167,7 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 // U7: a job with a wait limit set by its owner was requeued forever.
 func TestOwnersWaitEndsWithoutARequeue(t *testing.T) {
 	for site, want := range map[string]string{"requeue": "hold", "hold": "hold", "cancel": "cancel"} {
-		given := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour), func(s *setting) {
-			s.Limits = map[uint32]scene.JobLimits{7: {Wait: time.Hour}}
-		})
+		given := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), queued("alpha-a3-0", time.Hour), ownLimits(scene.JobLimits{Wait: time.Hour}))
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and " + want + " job 7: no capacity for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
 			returned(planOf(with("on_provision_timeout: "+site), given)), site)
 	}
@@ -178,10 +176,10 @@ func TestOwnersWaitEndsWithoutARequeue(t *testing.T) {
 func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
 	in := situations(t, with("provision_timeout: 7200, on_provision_timeout: hold"))
 	given := func(limits scene.JobLimits, parts ...part) scene.Snapshot {
-		return seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour),
+		return seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), queued("alpha-a3-0", time.Hour),
 			told(7, "flex-start: waiting since 2026-11-21T11:00:00Z for 1 × a3-machine for 00:15:00"), commented("alpha-a3-0",
 				"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:00:00Z, armed 2026-11-21T11:00:00Z"),
-			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limits} })
+			and(parts...), ownLimits(limits))
 	}
 	goes := func(then, limit string) string {
 		return "return alpha-a3-0 to Slurm and " + then + " job 7: no capacity for 1 × a3-machine in 1h00m (" + limit + ")"

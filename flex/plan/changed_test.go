@@ -33,7 +33,7 @@ func (w waitingPending) endsEarly() waitingPending {
 
 // left also makes the job leave its door.
 func (w waitingPending) left() waitingPending {
-	w.job().Reservation, w.job().Reason = "", "ReqNodeNotAvail, May be reserved for other job"
+	w.offDoor()
 	return w.endsEarly()
 }
 
@@ -55,7 +55,7 @@ func (w waitingPending) again(nodes string) waitingPending {
 func (w waitingPending) changes() string {
 	var done []string
 	old := memo.DoorReservation("alpha", "7", noon.Add(-5*time.Minute))
-	for _, a := range plan.Compute(w.Scene()).Actions {
+	for _, a := range w.plan().Actions {
 		switch a := a.(type) {
 		case action.CreateReservation:
 			if memo.ParseHold("alpha", a.Name).Kind == memo.DoorHold {
@@ -127,10 +127,9 @@ func TestChangedJobKeepsItsRequestUntilItIsPlannedAgain(t *testing.T) {
 		}, ""},
 		"its nodes are planned for another job": {func() waitingPending {
 			w := newChanged().left()
-			other := *w.job()
-			other.ID, other.ArrayID, other.Priority, other.Features = 8, 8, 20, ""
+			other := w.another(8)
+			other.Priority, other.Features = 20, ""
 			other.Planned, other.Start = scenetest.Names("alpha-a3-[0-1]"), noon.Add(23*time.Hour)
-			w.Snap.Jobs, w.Snap.Requeues[8] = append(w.Snap.Jobs, other), true
 			return w
 		}, ""},
 	} {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -34,7 +33,7 @@ func (w waitingPending) bad() *slurm.Node { return &w.Snap.Nodes[1] }
 // all lists a plan's actions, except those on covers.
 func (w waitingPending) all() string {
 	var all []string
-	for _, a := range plan.Compute(w.Scene()).Actions {
+	for _, a := range w.plan().Actions {
 		if !isOnCovers(a) {
 			all = append(all, strings.ReplaceAll(a.String(), doorName, "DOOR"))
 		}
@@ -72,7 +71,7 @@ func TestMachineThatFailsItsCheckIsReplacedBehindTheDoor(t *testing.T) {
 	const record = ` extra "slurmflex: 1 boots failed, the last of an instance made 2026-11-21T11:59:30Z"`
 	w := newChecked(drained, "health: 7 of 8 GPUs", "health: 7 of 8 GPUs")
 	assert.Equal(t, replaced+` comment ""`+record, w.all())
-	assert.Contains(t, plan.Compute(w.Scene()).Problems.Texts(), "the machine of alpha-a3-1 failed its health check: 7 of 8 GPUs")
+	assert.Contains(t, w.plan().Problems.Texts(), "the machine of alpha-a3-1 failed its health check: 7 of 8 GPUs")
 	assert.Equal(t, replaced+` comment ""`+record, newChecked(drained, "", "health: 7 of 8 GPUs").all(), "Slurm has cleared the Reason")
 	assert.Equal(t, replaced+record, newChecked(drained, "NHC: 7 of 8 GPUs", "").all())
 
@@ -136,7 +135,7 @@ func TestAdminsDrainIsNoFailedCheck(t *testing.T) {
 
 func TestFailedChecksBlockANodeset(t *testing.T) {
 	w := newChecked(drained, "health: 7 of 8 GPUs", "")
-	blocks := func() []scene.Block { return plan.Compute(w.Scene()).Blocks }
+	blocks := func() []scene.Block { return w.plan().Blocks }
 	w.Snap.Instances[0].Created = noon.Add(-6 * time.Minute)
 	failed := func(n int) {
 		w.bad().Extra = fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-5*time.Minute).Format(time.RFC3339))
@@ -154,7 +153,7 @@ func TestMachineOnTheHostOfAFailedOneIsNamed(t *testing.T) {
 	w.Snap.Instances[1].Host = "1/2/3"
 	problems := func(ago time.Duration) string {
 		w.Snap.BadHosts = map[string]scene.BadHost{"1/2/3": {Node: "alpha-a3-2", Why: "7 of 8 GPUs", At: noon.Add(-ago)}}
-		return strings.Join(plan.Compute(w.Scene()).Problems.Texts(), "\n")
+		return strings.Join(w.plan().Problems.Texts(), "\n")
 	}
 	assert.Contains(t, problems(time.Hour), "instance alpha-a3-1 is on host 1/2/3 again: the machine of alpha-a3-2 failed its health check: 7 of 8 GPUs at 2026-11-21T11:00:00Z")
 	assert.NotContains(t, problems(0), "1/2/3", "it is that machine itself")

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -122,14 +121,12 @@ func TestMutationWaitsUntilItsOperationIsDone(t *testing.T) {
 			[]http.HandlerFunc{held(2*time.Minute, running), held(2*time.Minute, running), ok(done)}, 4 * time.Minute,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				api, start := answers(append([]http.HandlerFunc{ok(running)}, c.waits...)...), time.Now()
-				require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
-				assert.Equal(t, c.took, time.Since(start))
-				require.Len(t, api.calls, 1+len(c.waits))
-				assert.Equal(t, call{"POST", regionPath + "/operations/operation-1/wait", "alt=json&prettyPrint=false", ""}, api.calls[1])
-			})
+		inBubble(t, name, func(t *testing.T) {
+			api, start := answers(append([]http.HandlerFunc{ok(running)}, c.waits...)...), time.Now()
+			require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
+			assert.Equal(t, c.took, time.Since(start))
+			require.Len(t, api.calls, 1+len(c.waits))
+			assert.Equal(t, call{"POST", regionPath + "/operations/operation-1/wait", "alt=json&prettyPrint=false", ""}, api.calls[1])
 		})
 	}
 }
@@ -184,12 +181,10 @@ func TestErrorAnswerIsClassifiedByItsReason(t *testing.T) {
 			mig.CausePermission, "403 forbidden: Required permission for this",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				err := clientOf(t, inMemory{answers(test.answer)}).DeleteGroup(t.Context(), testRegion, "g")
-				require.EqualError(t, err, "delete group g: "+test.want)
-				assert.Equal(t, test.cause, mig.CauseOf(err))
-			})
+		inBubble(t, name, func(t *testing.T) {
+			err := deleteGroup(t, clientOf(t, inMemory{answers(test.answer)}))
+			require.EqualError(t, err, "delete group g: "+test.want)
+			assert.Equal(t, test.cause, mig.CauseOf(err))
 		})
 	}
 }
@@ -218,15 +213,13 @@ func TestUnfinishedOperationHasAnUnknownOutcome(t *testing.T) {
 		"still running":       {ok(running), "delete group g: outcome of operation-1 unknown: context deadline exceeded"},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 10500*time.Millisecond)
-				defer cancel()
-				err := clientOf(t, inMemory{answers(ok(running), test.wait)}).DeleteGroup(ctx, testRegion, "g")
-				require.EqualError(t, err, test.want)
-				assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
-				assert.True(t, mig.IsUnknown(err))
-			})
+		inBubble(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10500*time.Millisecond)
+			defer cancel()
+			err := clientOf(t, inMemory{answers(ok(running), test.wait)}).DeleteGroup(ctx, testRegion, "g")
+			require.EqualError(t, err, test.want)
+			assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
+			assert.True(t, mig.IsUnknown(err))
 		})
 	}
 }

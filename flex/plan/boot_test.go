@@ -139,7 +139,7 @@ func TestMachineOfAnotherJobIsReplacedIfItsLeaseIsTooShort(t *testing.T) {
 
 func TestJobIsReturnedIfItsOtherNodeEndsTooSoon(t *testing.T) {
 	given := func(by uint32, ends time.Duration, more ...part) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
+		return seen(halfUp(),
 			started(7, 20*time.Minute), leasedTo(by, "alpha-a3-0", time.Hour, ends), groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), and(more...))
 	}
 	cfg := with("gang_timeout: 0")

@@ -116,13 +116,13 @@ func TestChangedJobKeepsItsRequestUntilItIsPlannedAgain(t *testing.T) {
 		"its nodes have the feature": {func() waitingPending {
 			w := newChanged()
 			w.Node("alpha-a3-0").Features, w.Node("alpha-a3-1").Features = []string{"rack2"}, []string{"rack2"}
-			w.door().Start = noon.Add(14 * time.Minute)
+			w.doorStarts(14 * time.Minute)
 			return w
 		}, ""},
 		"one of its nodes is enough now": {func() waitingPending {
 			w := newChanged()
 			w.job().Features, w.job().NodeCount = "", 1
-			w.door().Start = noon.Add(14 * time.Minute)
+			w.doorStarts(14 * time.Minute)
 			return w
 		}, ""},
 		"its nodes are planned for another job": {func() waitingPending {

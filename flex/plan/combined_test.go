@@ -35,7 +35,7 @@ func TestDoorOfAJobThatIsOffItIsMovedAhead(t *testing.T) {
 	w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
 	w.covers("alpha-a3-[0-1]")
 	w.job().Reservation = ""
-	w.door().Start = noon.Add(10 * time.Second)
+	w.doorStarts(10 * time.Second)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm())
 }
 
@@ -80,7 +80,7 @@ func TestDoorOverAStaticNodeIsMovedAhead(t *testing.T) {
 	w.Config.FlexSetOf("alpha-a3-0").Static = 1
 	w.Nodes("alpha-a3-0", "IDLE+CLOUD+RESERVED")
 	w.Node("alpha-a3-0").LastBusyTime = noon.Add(-time.Hour)
-	w.door().Start = noon.Add(10 * time.Minute)
+	w.doorStarts(10 * time.Minute)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm())
 }
 

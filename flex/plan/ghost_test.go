@@ -128,16 +128,14 @@ func TestGroupWithHiddenMachinesIsKept(t *testing.T) {
 // B1: an instance that briefly shows without its group would count as orphaned.
 func TestMachineThatShowsWithoutItsGroupKeepsItsRequest(t *testing.T) {
 	waits := and(awaits(7, "alpha-a3-0"), timeLimit("1:00:00"))
+	coming := and(waits, groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), counting(1), creating(1))
 	in := situations(t, alphaConfig)
-	in("does not cost the request that is bringing it", seen(waits, groupOf(7, request("a1", mig.Accepted,
-		"alpha-a3-0", time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "", "PROVISIONING"),
+	in("does not cost the request that is bringing it", seen(coming, vms("alpha-a3-0", "", "PROVISIONING"),
 		aged(20*time.Second)))
-	in("nor if it shows with one that does not count it", seen(waits, groupOf(8), job(8, "train", "1:00:00",
-		slurm.JobPending, ""), created(10*time.Second), groupOf(7, request("a1", mig.Accepted, "alpha-a3-0",
-		time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "alpha-a3-job-8", "PROVISIONING"),
+	in("nor if it shows with one that does not count it", seen(groupOf(8), job(8, "train", "1:00:00",
+		slurm.JobPending, ""), created(10*time.Second), coming, vms("alpha-a3-0", "alpha-a3-job-8", "PROVISIONING"),
 		aged(20*time.Second)))
-	in("is another's if it was there before that request", seen(waits, groupOf(7, request("a1", mig.Accepted,
-		"alpha-a3-0", time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "", "RUNNING"),
+	in("is another's if it was there before that request", seen(coming, vms("alpha-a3-0", "", "RUNNING"),
 		aged(31*time.Second)),
 		"cancel request alpha-a3-job-7/a1",
 		`set AdminComment of job 7: "flex-start: instance alpha-a3-0 in us-central1-a has the name of `+`a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"`)
@@ -150,7 +148,7 @@ func TestMachineThatShowsWithoutItsGroupKeepsItsRequest(t *testing.T) {
 // AdminComment.
 func TestMachineLostUnderAJobIsReported(t *testing.T) {
 	given := func(more ...part) Plan {
-		return alphaPlan(nodes("alpha-a3-0", running+"+NOT_RESPONDING"), nodes("alpha-a3-1", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
+		return alphaPlan(runsOn(7, "alpha-a3-[0-1]"), timeLimit("1:00:00"), nodes("alpha-a3-0", running+"+NOT_RESPONDING"),
 			brought("alpha-a3-[0-1]", time.Hour),
 			ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)), and(more...))
@@ -183,7 +181,7 @@ func TestMachineLostUnderAJobIsReported(t *testing.T) {
 
 // U14: the machines of a job end within seconds of each other, and count as one loss.
 func TestLossNamesTheFirstSecondInWhichALeaseEnded(t *testing.T) {
-	p := alphaPlan(nodes("alpha-a3-[0-1]", running+"+NOT_RESPONDING"), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
+	p := alphaPlan(runsOn(7, "alpha-a3-[0-1]"), timeLimit("1:00:00"), nodes("alpha-a3-[0-1]", running+"+NOT_RESPONDING"),
 		brought("alpha-a3-[0-1]", time.Hour),
 		reserved("slurmflex-alpha-1795262100", "alpha-a3-[0-1]", noon.Add(-5*time.Minute)), func(s *setting) {
 			s.Ends = map[string]time.Time{"alpha-a3-0": noon.Add(-5*time.Minute + 42*time.Second), "alpha-a3-1": noon.Add(-5*time.Minute + 40*time.Second)}

@@ -110,6 +110,7 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 	const comment = "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T09:47:00Z"
 	const waited = "flex-start: waiting since 2026-11-21T09:47:00Z for 2 × a3-machine for 00:15:00"
 	const ago = 2*time.Hour + 13*time.Minute
+	noted := and(commented("alpha-a3-[0-1]", comment), told(7, waited))
 	in := situations(t, alphaConfig)
 	in("shows on the nodes and in the job's AdminComment", waiting(ago),
 		`set nodes alpha-a3-[0-1] comment "`+comment+`"`, `set AdminComment of job 7: "`+waited+`"`)
@@ -132,20 +133,20 @@ func TestWaitForCapacityIsReportedAndOutlastsResumeTimeout(t *testing.T) {
 		}),
 		`set AdminComment of job 7: "flex-start: waiting since 2026-11-21T09:47:00Z for 2 × a3-machine for 7-00:00:00, less than its time limit of 30-00:00:00"`)
 	in("outlasts ResumeTimeout: its count starts over in good time", waiting(ago,
-		commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(6*time.Hour)),
+		noted, resumeTimeout(6*time.Hour)),
 		`set nodes alpha-a3-[0-1] power_up comment `+`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`)
 	in("but again if slurmctld refused to for one of the nodes", waiting(ago, commented("alpha-a3-0", strings.Replace(comment, "armed 2026-11-21T09:47",
 		"armed 2026-11-21T11:59", 1)), commented("alpha-a3-1", comment), told(7, waited), resumeTimeout(6*time.Hour)),
 		`set nodes alpha-a3-[0-1] power_up comment `+`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`)
-	in("nor once machines are being made", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited),
+	in("nor once machines are being made", waiting(ago, noted,
 		resumeTimeout(6*time.Hour), vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
 	in("ends, and the nodes' comments are removed", seen(runsOn(7, "alpha-a3-[0-1]"),
 		commented("alpha-a3-[0-1]", comment)), `set nodes alpha-a3-[0-1] comment ""`)
 	situations(t, with("provision_timeout: 7200, on_provision_timeout: hold"))("ends at provision_timeout as is configured",
-		waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
+		waiting(ago, noted),
 		"return alpha-a3-[0-1] to Slurm and hold job 7: no capacity for 2 × a3-machine in 2h10m (provision_timeout 02:00:00)")
 	situations(t, with("provision_timeout: 9000"))("not before provision_timeout", waiting(ago,
-		commented("alpha-a3-[0-1]", comment), told(7, waited)))
+		noted))
 }
 
 func TestIncompleteAllocationIsReturned(t *testing.T) {
@@ -162,7 +163,7 @@ func TestIncompleteAllocationIsReturned(t *testing.T) {
 }
 
 func TestOnlyTheNodeThatNeverRegistersIsPoweredDown(t *testing.T) {
-	s := seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
+	s := seen(halfUp(),
 		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
 	assert.Equal(t, []string{
 		"return alpha-a3-1 to Slurm and requeue job 7: the machine did not join Slurm within boot_timeout 00:10:00",

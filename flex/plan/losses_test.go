@@ -73,30 +73,30 @@ func TestMachineOfAnUnservedNodeIsReported(t *testing.T) {
 func TestNodeWithALostMachineIsSetDownAndSlurmRequeuesItsJob(t *testing.T) {
 	const gone = "set nodes alpha-a3-0 down"
 	at := func(state string) part {
-		return and(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
-			brought("alpha-a3-0", time.Hour))
+		return and(runsOn(7, "alpha-a3-0"), timeLimit("1:00:00"), nodes("alpha-a3-0", state), brought("alpha-a3-0", time.Hour))
 	}
 	works := at(running)
-	in := func(name string, given scene.Snapshot, want ...string) {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(planOf(alphaConfig, given))) })
+	in := func(name string, given part, want ...string) {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(alphaPlan(given))) })
 	}
-	in("when it is gone", seen(works, missing("alpha-a3-0")), gone)
+	lost := and(works, missing("alpha-a3-0"))
+	in("when it is gone", lost, gone)
 	for _, status := range []string{"STOPPED", "TERMINATED", "SUSPENDED", "REPAIRING"} {
-		in("when it is "+status, seen(works, vms("alpha-a3-0", "alpha-a3-job-7", status), missing("alpha-a3-0")), gone)
+		in("when it is "+status, and(lost, vms("alpha-a3-0", "alpha-a3-job-7", status)), gone)
 	}
-	in("also while its lease or maintenance keeps other jobs off", seen(at(running+"+MAINTENANCE+RESERVED"), missing("alpha-a3-0")), gone)
-	in("not by one look", seen(works))
-	in("nor while its group has it", seen(works, counting(1), saying("alpha-a3-0", ""), missing("alpha-a3-0")))
-	young := and(runsOn(7, "alpha-a3-0"), timeLimit("1:00:00"), groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", time.Hour)), counting(1))
-	in("also soon after its creation, if its group reports the loss", seen(young, asked(time.Minute), saying("", "alpha-a3-0"), missing("alpha-a3-0")), gone)
+	in("also while its lease or maintenance keeps other jobs off", and(at(running+"+MAINTENANCE+RESERVED"), missing("alpha-a3-0")), gone)
+	in("not by one look", works)
+	in("nor while its group has it", and(lost, counting(1), saying("alpha-a3-0", "")))
+	young := and(lost, counting(1), asked(time.Minute))
+	in("also soon after its creation, if its group reports the loss", and(young, saying("", "alpha-a3-0")), gone)
 	stopped := func(s *setting) {
 		s.say(scene.Members{All: []mig.Member{{Name: "alpha-a3-0", Status: "TERMINATED", Action: "NONE"}}})
 	}
-	in("also if its group counts it and shows it stopped", seen(young, asked(time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"), stopped, missing("alpha-a3-0")), gone)
-	in("not if the group has only not got it yet", seen(young, asked(time.Minute), saying("", ""), missing("alpha-a3-0")))
-	in("nor while the group's members are unread", seen(works, counting(1), silent, missing("alpha-a3-0")))
-	in("nor if an admin drains it", seen(at(running+"+DRAIN"), missing("alpha-a3-0")))
-	in("with the job's other nodes, in one update: the job ends with the first", seen(runsOn(7, "alpha-a3-[0-2]"), timeLimit("1:00:00"), brought("alpha-a3-[0-2]", time.Hour), missing("alpha-a3-[0-2]")), "set nodes alpha-a3-[0-2] down")
+	in("also if its group counts it and shows it stopped", and(young, vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"), stopped), gone)
+	in("not if the group has only not got it yet", and(young, saying("", "")))
+	in("nor while the group's members are unread", and(lost, counting(1), silent))
+	in("nor if an admin drains it", and(at(running+"+DRAIN"), missing("alpha-a3-0")))
+	in("with the job's other nodes, in one update: the job ends with the first", and(runsOn(7, "alpha-a3-[0-2]"), timeLimit("1:00:00"), brought("alpha-a3-[0-2]", time.Hour), missing("alpha-a3-[0-2]")), "set nodes alpha-a3-[0-2] down")
 }
 
 func TestNodeSetDownForALossIsPoweredDownAndUsedAgain(t *testing.T) {

@@ -136,6 +136,9 @@ func (w pendingWorld) job() *slurm.Job { return &w.Snap.Jobs[0] }
 // door returns the reservation of job 7.
 func (w waitingPending) door() *slurm.Reservation { return &w.Snap.Reservations[1] }
 
+// doorStarts sets when the door starts.
+func (w waitingPending) doorStarts(in time.Duration) { w.door().Start = noon.Add(in) }
+
 // up makes machines of the nodes register.
 func (w waitingPending) up(nodes string) {
 	w.Nodes(nodes, "IDLE+CLOUD+RESERVED")
@@ -220,7 +223,7 @@ func TestJobLeavesItsDoorWhileMachinesHaveJustBecomeIdle(t *testing.T) {
 func TestDoorFollowsAJobThatWaitsPending(t *testing.T) {
 	w := newWaitingPending()
 	starts := func(in time.Duration) string {
-		w.door().Start = noon.Add(in)
+		w.doorStarts(in)
 		return w.inSlurm()
 	}
 	assert.Empty(t, starts(12*time.Minute+31*time.Second), "moved minutes ago")
@@ -242,8 +245,8 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 		"its job does not use it yet": {"", func(w waitingPending) { w.job().Reservation, w.job().Reason = "", "Priority" }},
 		"one machine has registered":  {"alpha-a3-0", func(waitingPending) {}},
 		"all machines have":           {"alpha-a3-[0-1]", func(waitingPending) {}},
-		"it is open":                  {"alpha-a3-[0-1]", func(w waitingPending) { w.door().Start = noon.Add(-5 * time.Second) }},
-		"its job is late":             {"alpha-a3-[0-1]", func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }},
+		"it is open":                  {"alpha-a3-[0-1]", func(w waitingPending) { w.doorStarts(-5 * time.Second) }},
+		"its job is late":             {"alpha-a3-[0-1]", func(w waitingPending) { w.doorStarts(-time.Minute) }},
 	}
 	const gone, nothing = "delete reservation DOOR", ""
 	for event, what := range map[string]struct {
@@ -491,16 +494,16 @@ func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 	w := newWaitingPending()
 	w.up("alpha-a3-0")
 	w.Node("alpha-a3-0").LastBusyTime = noon.Add(-time.Minute)
-	w.door().Start = noon.Add(20 * time.Second)
+	w.doorStarts(20 * time.Second)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:03:00Z", w.inSlurm())
 
-	w.door().Start = noon.Add(3*time.Minute + time.Second)
+	w.doorStarts(3*time.Minute + time.Second)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:03:00Z", w.inSlurm(), "it is moved back, too")
 
 	w.Config.Options.Interval = 2 * time.Minute
 	w.Snap.Instances = nil
 	w.Nodes("alpha-a3-0", scenetest.PoweredDown)
-	w.door().Start = noon.Add(12 * time.Minute)
+	w.doorStarts(12 * time.Minute)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm(), "it has no machine any more")
 
 	w.Config.Options.Interval = 2*time.Minute + time.Second
@@ -553,7 +556,7 @@ func (w waitingPending) done() string {
 
 func TestMachinesBehindAnEndedDoorAreKeptForAnotherJob(t *testing.T) {
 	for name, given := range map[string]func(w waitingPending){
-		"its job is late": func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) },
+		"its job is late": func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.doorStarts(-41 * time.Second) },
 		"its job is held": func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.job().Priority, w.job().Reason = 0, "JobHeldUser" },
 		"its job has left the queue while machines boot": func(w waitingPending) {
 			w.up("alpha-a3-[0-1]")

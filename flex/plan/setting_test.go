@@ -163,6 +163,11 @@ func ownLimits(limits scene.JobLimits) part {
 // shared moves the last job to the partition shared.
 func shared(s *setting) { s.Jobs[len(s.Jobs)-1].Partition = "shared" }
 
+// halfUp adds job 7 of one hour, with one node that runs and one that powers up.
+func halfUp() part {
+	return and(awaits(7, "alpha-a3-[0-1]"), timeLimit("1:00:00"), nodes("alpha-a3-0", running))
+}
+
 func started(job uint32, ago time.Duration) part {
 	return func(s *setting) {
 		for i := range s.Jobs {

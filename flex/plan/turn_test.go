@@ -30,20 +30,22 @@ func hogged(n int, state mig.RequestState) part {
 	}
 }
 
+// asksForNine lists the actions that request node alpha-a3-9 for job 9.
+var asksForNine = []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}
+
 // B9: the requests of one nodeset do not take the last places of a region, which nodesets without a
 // request may need.
 func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	cfg := alphaConfig // us-central1 has nodesets a3 and fix, and bulk, which makes no requests
 	cfg.Options.MaxActiveRequests = 4
 	another := and(awaits(9, "alpha-a3-9"))
-	asks := []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}
 	waits := []string{`set AdminComment of job 9: "flex-start: waiting for its turn: place 1 in us-central1, which has at most 4 active requests"`}
-	assert.Equal(t, asks, actions(planOf(cfg, seen(hogged(1, mig.Accepted), another))))
+	assert.Equal(t, asksForNine, actions(planOf(cfg, seen(hogged(1, mig.Accepted), another))))
 	assert.Equal(t, waits, actions(planOf(cfg, seen(hogged(3, mig.Accepted), another))), "the last is for nodeset fix")
 	fix := and(awaits(20, "alpha-fix-0"))
 	assert.Contains(t, actions(planOf(cfg, seen(hogged(3, mig.Accepted), another, fix))), "request 1 node (alpha-fix-0) in alpha-fix-job-20/a1 for 01:00:00")
 	cfg.Options.MaxActiveRequests = 1
-	assert.Equal(t, asks, actions(planOf(cfg, seen(another))), "with a single queue position no job waits in vain")
+	assert.Equal(t, asksForNine, actions(planOf(cfg, seen(another))), "with a single queue position no job waits in vain")
 }
 
 // yields lists what a plan does to free places: the AdminComments of jobs that lose theirs, and the
@@ -75,15 +77,19 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 	in := func(name string, want []string, parts ...part) {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, want, yields(planOf(cfg, seen(parts...)))) })
 	}
-	least := []string{
-		`set AdminComment of job 1: "flex-start: waiting for its turn: place 2 in us-central1, which has at most 4 active requests; it lost its place in Google's queue to a request of higher priority"`,
-		"cancel request alpha-a3-job-1/a1",
+	yielded := func(id int) []string {
+		return []string{
+			fmt.Sprintf(`set AdminComment of job %d: "flex-start: waiting for its turn: place 2 in us-central1, which has at most 4 active requests; it lost its place in Google's queue to a request of higher priority"`, id),
+			fmt.Sprintf("cancel request alpha-a3-job-%d/a1", id),
+		}
 	}
-	in("the least important one, after its job's notice", least, hogged(4, mig.Accepted), held(time.Hour), waits(1000))
+	least := yielded(1)
+	crowded := and(hogged(4, mig.Accepted), held(time.Hour), waits(1000))
+	in("the least important one, after its job's notice", least, crowded)
 	in("also for a job of a nodeset without live requests", least, hogged(4, mig.Accepted), held(time.Hour), awaits(20, "alpha-fix-0"), important(1000))
 	in("not before", nil, hogged(4, mig.Accepted), held(59*time.Minute), waits(1000))
 	in("not for one that is as important", nil, hogged(4, mig.Accepted), held(time.Hour), waits(1))
-	in("of equals the youngest", []string{least[0][:len("set AdminComment of job ")] + "2" + least[0][len("set AdminComment of job 1"):], "cancel request alpha-a3-job-2/a1"},
+	in("of equals the youngest", yielded(2),
 		hogged(4, mig.Accepted), held(2*time.Hour), waits(1000), func(s *setting) {
 			s.Jobs[1].Priority, s.Groups[1].Requests[0].Created = 1, noon.Add(-time.Hour)
 		})
@@ -93,15 +99,15 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 		machinesOf(1, "alpha-a3-0")(s)
 	})
 	cfg.Options.MaxActiveRequests = 4
-	in("one in a pass", least[1:], hogged(4, mig.Accepted), held(time.Hour), waits(1000), awaits(10, "alpha-a3-10"), important(1000), func(s *setting) {
+	in("one in a pass", least[1:], crowded, awaits(10, "alpha-a3-10"), important(1000), func(s *setting) {
 		s.Told = map[uint32]string{1: `flex-start: waiting for its turn: place 3 in us-central1, which has at most 4 active requests` + memo.Yielded}
 	})
 	cfg.Options.MaxActiveRequests = 3
 	in("none while another becomes free", []string{"cancel request alpha-a3-job-3/a1"}, hogged(3, mig.Accepted), held(time.Hour), waits(1000),
 		onNodes("alpha-a3-2", func(n *slurm.Node) { n.State = slurm.ParseState(poweredDown) }), func(s *setting) { s.Jobs[2].State, s.Jobs[2].Nodes = slurm.JobCancelled, nil })
 	cfg.Options.MaxActiveRequests = 4
-	in("none for a node that another important job waits for", []string{least[0][:len("set AdminComment of job ")] + "2" + least[0][len("set AdminComment of job 1"):], "cancel request alpha-a3-job-2/a1"},
-		hogged(4, mig.Accepted), held(time.Hour), waits(1000), job(30, "shared", "15:00", configured, "alpha-a3-0"), important(2000))
+	in("none for a node that another important job waits for", yielded(2),
+		crowded, job(30, "shared", "15:00", configured, "alpha-a3-0"), important(2000))
 	cfg.Options.YieldAfter = 0
 	in("none if yield_after is 0", nil, hogged(4, mig.Accepted), held(100*time.Hour), waits(1000))
 }
@@ -124,7 +130,7 @@ func TestFreedPlaceGoesToTheImportantJob(t *testing.T) {
 	const lost = "flex-start: waiting for its turn: place 1 in us-central1, which has at most 1 active request" + memo.Yielded
 	s.Told = map[uint32]string{1: lost}
 	p := planOf(cfg, s)
-	assert.Equal(t, []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}, actions(p),
+	assert.Equal(t, asksForNine, actions(p),
 		"and its owner reads on why it waits")
 	s = seen(hogged(2, mig.Accepted))
 	s.Groups[0].Requests[0].State, s.Groups[1].Requests[0].Created = mig.Cancelled, noon.Add(-100*time.Hour)

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -134,7 +133,7 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 			machinesOf(7, "alpha-a3-[0-1]"),
 		},
 		"a job with some machines created": {
-			nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
+			halfUp(), started(7, time.Minute),
 			groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
 			commented("alpha-a3-1", "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:59:30Z, armed 2026-11-21T11:59:30Z"),
 			told(7, "flex-start: waiting since 2026-11-21T11:59:00Z for 1 × a3-machine for 01:00:00"), machinesOf(7, "alpha-a3-0"),
@@ -201,8 +200,8 @@ func TestNodeOfAnUnreadRegionOutlastsResumeTimeout(t *testing.T) {
 		return planned(seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour),
 			onNodes("alpha-a3-0", func(n *slurm.Node) { n.Comment = wait.String() }), resumeTimeout(time.Hour), and(more...)))
 	}
-	unseen := func(s *setting) { s.Unseen = map[string]error{"us-central1": errors.New("503")} }
+	unread := unseen("us-central1")
 	assert.Equal(t, []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T10:00:00Z, armed 2026-11-21T12:00:00Z"`},
-		given(40*time.Minute, unseen))
-	assert.Empty(t, given(39*time.Minute, unseen), "its machine may be booting")
+		given(40*time.Minute, unread))
+	assert.Empty(t, given(39*time.Minute, unread), "its machine may be booting")
 }

@@ -26,7 +26,7 @@ func TestFailedGroupStopsNoOther(t *testing.T) {
 			Method: "regionInstanceGroupManagers.insert", Object: "/europe-west4/", Status: http.StatusForbidden,
 			Message: "Required 'compute.instanceGroupManagers.create' permission for 'projects/demo'",
 		})
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		w.slurm.submit(2, "shared", "alpha-one-0")
 		out := w.mustPass()
 		assert.Equal(w, 2, out.Failed, "the group, and the request that would have followed it")
@@ -48,7 +48,7 @@ func TestRejectedNodeUpdateStopsNoOther(t *testing.T) {
 		w.slurm.frozen = "alpha-one-0"
 		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERING_DOWN") // without a machine
 		// The partition is exclusive: the job's nodes will be powered down after the job.
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		assert.Equal(w, 1, w.mustPass().Failed)
 		assert.True(w, w.slurm.nodes["alpha-a3-0"].State.Has(slurm.PowerDown), "in the same pass")
 		assert.Contains(w, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
@@ -68,7 +68,7 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 		"a group that is deleted under a waiting request is created again": func(w *world) {
 			w.soldOut()
 			h := hang(w, "alpha-a3-job-1")
-			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.oneJob()
 			w.within(2 * time.Second)
 			require.NoError(w, h.DeleteGroup(w.Context(), us, "alpha-a3-job-1"))
 			close(h.let)
@@ -112,7 +112,7 @@ func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.slurm.cfg.NodeSets[0].Flex.MaxAttempts = 1
 		w.refuses("regionInstanceGroupManagerResizeRequests.insert", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		back := 0
 		for range 20 * 60 {
 			w.mustPass()
@@ -122,7 +122,7 @@ func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 				back++
 				j.State = slurm.JobExpediting
 			case slurm.JobExpediting:
-				w.slurm.submit(1, "train", "alpha-a3-0")
+				w.oneJob()
 				w.slurm.jobs[1].Start = time.Now()
 			}
 		}
@@ -206,7 +206,7 @@ func TestNextPassSeesActionsThatEndDuringALook(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.soldOut()
 		h := hang(w, "alpha-a3-job-1")
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		w.within(5 * time.Second)
 
 		w.slurm.cancel(1)

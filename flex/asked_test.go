@@ -16,7 +16,7 @@ func TestProvisionTimeoutCountsRefusalsOverPasses(t *testing.T) {
 		a3.Capacity, a3.UseBulkInsert, a3.MaxRunDuration, a3.MaxAttempts = config.Spot, true, 0, 1000
 		a3.ProvisionTimeout, a3.OnProvisionTimeout = time.Hour, config.Cancel
 		w.soldOut()
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		w.slurm.jobs[1].Start = time.Now()
 		w.passes(55, time.Minute)
 		assert.Contains(w, w.slurm.queue(), uint32(1))

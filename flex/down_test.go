@@ -16,13 +16,13 @@ import (
 )
 
 // down tears down the world's cluster in a new process. If the process dies, another one follows.
-func (w *world) down(o takedown.Options) takedown.Plan {
+func (w *world) down(jobs takedown.Jobs) takedown.Plan {
 	w.Helper()
 	for {
 		w.begin()
 		ctx, die := context.WithCancel(w.Context())
 		w.wire.onDeath(die)
-		d := Down{R: w.Reconciler, Lock: w.lock, Partitions: w.slurm, Options: o}
+		d := Down{R: w.Reconciler, Lock: w.lock, Partitions: w.slurm, Options: takedown.Options{Jobs: jobs}}
 		left, err := d.Run(ctx)
 		died := ctx.Err() != nil
 		die()
@@ -56,7 +56,7 @@ func TestDownCompletesAfterDeathAtAnyCall(t *testing.T) {
 				inWorld(t, func(w *world) {
 					w.inUse()
 					w.wire.calls, w.wire.lastCall, w.wire.lastActs = 0, last, acts
-					require.True(w, w.down(takedown.Options{Jobs: takedown.Requeue}).Done(), "it died at call %d", last)
+					require.True(w, w.down(takedown.Requeue).Done(), "it died at call %d", last)
 					w.owns(strangers)
 					assert.Equal(w, map[uint32]slurm.JobState{1: slurm.JobPending, 2: slurm.JobPending}, w.slurm.queue())
 					assert.Regexp(w, `^flex-start: requeued at 2000-\S+Z: its nodes are taken down$`, w.slurm.comment[1])
@@ -79,12 +79,12 @@ func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
 			defer locked(&w.slurm.mu)()
 			w.slurm.unwritable = nil
 		})
-		left := w.down(takedown.Options{Jobs: takedown.Requeue})
+		left := w.down(takedown.Requeue)
 		assert.Equal(w, "1 instance, 1 group, 0 requests, 0 policies, 1 reservation", left.Left.String())
 		const told = "flex-start: its nodes will be taken down, and Slurm would not requeue it"
 		assert.Equal(w, []string{"1: " + told}, w.slurm.notices, "once Slurm has stored the AdminComment")
 		assert.Equal(w, told, w.slurm.comment[1])
-		require.True(w, w.down(takedown.Options{Jobs: takedown.Now}).Done())
+		require.True(w, w.down(takedown.Now).Done())
 		assert.Empty(w, w.slurm.queue())
 		assert.Empty(w, w.owned())
 	})
@@ -95,7 +95,7 @@ func TestDownStopsAfterRepeatedlyRejectedDeletions(t *testing.T) {
 		w.running(1, "train", "alpha-a3-0")
 		w.slurm.cancel(1)
 		w.fault(fakegce.Fault{Method: "*.deleteInstances", Status: 403, Message: "no permission"})
-		left := w.down(takedown.Options{Jobs: takedown.Requeue})
+		left := w.down(takedown.Requeue)
 		assert.False(w, left.Done())
 		assert.NotEmpty(w, left.Due())
 	})
@@ -105,9 +105,9 @@ func TestDownStopsAfterRepeatedlyRejectedDeletions(t *testing.T) {
 func TestUnreadablePoliciesMatterOnlyWithPlacement(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.fault(fakegce.Fault{Method: "resourcePolicies.list", Status: 403, Message: "no permission"})
-		assert.True(w, w.down(takedown.Options{Jobs: takedown.Requeue}).Done())
+		assert.True(w, w.down(takedown.Requeue).Done())
 		w.slurm.cfg.FlexSets()[0].Placement = true
-		left := w.down(takedown.Options{Jobs: takedown.Requeue})
+		left := w.down(takedown.Requeue)
 		assert.Len(w, left.Kept, 2, "one for each region")
 		assert.Contains(w, left.Kept[1], "the workload policies in us-central1 are not known: ")
 	})

@@ -22,7 +22,7 @@ func TestRequestIsSentOnlyIfTheLastPassStillNeedsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.slurm.submit(1, "train", "alpha-a3-0")
+				w.oneJob()
 				w.within(5 * time.Second)
 				test.meanwhile(w)
 				_, _ = w.pass(w.Context(), 5*time.Second)

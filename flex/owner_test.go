@@ -172,20 +172,17 @@ func TestMessageOfAnotherProcessIsKept(t *testing.T) {
 	const held = "flex-start: held at 2000-01-01T00:05:00Z: no capacity"
 	inWorld(t, func(w *world) {
 		w.waiting(1, "train", "alpha-a3-0")
-		_, err := w.Sync(w.Context(), w.lock)
-		require.NoError(w, err)
+		w.synced()
 		require.Contains(w, w.slurm.comment[1], "waiting")
 
-		release, err := w.lock.Take(w.Context()) // a hook that the daemon did not answer
-		require.NoError(w, err)
+		release := w.takes() // a hook that the daemon did not answer
 		w.lock.Sign()
 		w.slurm.comment[1] = held
 		w.slurm.jobs[1] = &slurm.Job{ID: 1, ArrayID: 1, Partition: "train", State: slurm.JobPending, Reason: "JobHeldAdmin"}
 		release()
 
 		for range 2 {
-			_, err = w.Sync(w.Context(), w.lock)
-			require.NoError(w, err)
+			w.synced()
 			assert.Equal(w, held, w.slurm.comment[1])
 		}
 		assert.Equal(w, held, w.memory.Told.All()[1])
@@ -201,7 +198,7 @@ func TestFailedCommentPreventsTheAction(t *testing.T) {
 		"requeue": {told, action.RequeueJob{OfJob: job, Why: "why"}},
 		"return":  {action.ReturnNodes{OfJob: job, Nodes: []string{"alpha-a3-0"}, Reason: "why", Then: action.Hold}},
 	}, func(w *world, actions []action.Action) {
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		if len(actions) > 1 {
 			w.slurm.jobs[1].State = slurm.JobRunning
 		}
@@ -229,7 +226,7 @@ func TestFailedCommentPreventsTheAction(t *testing.T) {
 func TestSentSignalCountsAsSuccess(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Comment: "slurmflex:signal"}}
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Job has already finished")
 		assert.Zero(w, w.hands().Work(w.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
 		w.signalledOnce()

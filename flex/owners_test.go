@@ -26,7 +26,7 @@ func TestChangedLimitOfAWaitCounts(t *testing.T) {
 	}, func(w *world, test limits) {
 		w.soldOut()
 		w.slurm.records = map[uint32]slurm.JobRecord{1: test.before}
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		w.slurm.jobs[1].Start = time.Now()
 		w.passes(20, time.Minute)
 		w.slurm.records[1] = test.after // scontrol update jobid=1 comment=… deadline=…

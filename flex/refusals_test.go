@@ -17,12 +17,11 @@ import (
 func TestCronCountsRejectedGroups(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.refuses("regionInstanceGroupManagers.insert", "QUOTA_EXCEEDED", "Quota 'INSTANCE_GROUPS' exceeded.")
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		for run := 1; w.slurm.queue()[1] != slurm.JobPending; run++ {
 			require.LessOrEqual(w, run, 5, "max_attempts is 5")
 			w.memory = memory.Memory{}
-			_, err := w.Sync(w.Context(), w.lock)
-			require.NoError(w, err)
+			w.synced()
 			time.Sleep(time.Minute)
 			synctest.Wait()
 		}

@@ -53,7 +53,7 @@ func TestDaemon(t *testing.T) {
 	eachStory(t, map[string]func(*world){
 		"an action that ends between passes is continued at once": func(w *world) {
 			h := hang(w, "alpha-a3-job-1")
-			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.oneJob()
 			defer w.daemon(nil)()
 			time.Sleep(time.Minute) // by now passes wait ten seconds, and the call returns after five
 			before := len(w.slurm.passes())
@@ -69,7 +69,7 @@ func TestDaemon(t *testing.T) {
 			w.soldOut()
 			h := hang(w, "alpha-a3-job-1")
 			hang(w, "alpha-a3-job-2")
-			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.oneJob()
 			stop := w.daemon(nil)
 			time.Sleep(time.Minute)
 			assert.Greater(w, len(w.slurm.passes()), 3, "passes continue beside it")
@@ -151,7 +151,7 @@ func TestNodesOfAPassWithoutRequestsHaveTheReason(t *testing.T) {
 
 func TestRunStopsImmediatelyInAnyState(t *testing.T) {
 	eachInWorld(t, map[string]func(*world){
-		"while something hangs":           func(w *world) { hang(w, "alpha-a3-job-1"); w.slurm.submit(1, "train", "alpha-a3-0") },
+		"while something hangs":           func(w *world) { hang(w, "alpha-a3-job-1"); w.oneJob() },
 		"without a lock":                  func(w *world) { w.lock.Dir = filepath.Join(w.TempDir(), "none") },
 		"waiting for its turn":            func(w *world) { w.taken() },
 		"where another process is queued": func(w *world) { w.taken(); w.queued() },
@@ -166,9 +166,15 @@ func TestRunStopsImmediatelyInAnyState(t *testing.T) {
 // taken makes another process hold the lock until the test ends.
 func (w *world) taken() {
 	w.Helper()
+	w.Cleanup(w.takes())
+}
+
+// takes takes the lock as another process does.
+func (w *world) takes() (release func()) {
+	w.Helper()
 	release, err := w.lock.Take(w.Context())
 	require.NoError(w, err)
-	w.Cleanup(release)
+	return release
 }
 
 // queued makes another process wait for the lock until the test ends.
@@ -209,14 +215,13 @@ func TestSettle(t *testing.T) {
 // Without a daemon, a resume's pass and a gc wait for cron's pass; gc requests nothing.
 func TestPassOfAHookIsNotLeftToAGC(t *testing.T) {
 	inWorld(t, func(w *world) {
-		release, err := w.lock.Take(w.Context())
-		require.NoError(w, err)
+		release := w.takes()
 		done := make(chan error)
 		other := w.Reconciler
 		w.begin() // another process
 		go func() { _, err := other.Sync(w.Context(), w.lock, OnlyCollect); done <- err }()
 		time.Sleep(time.Second)
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		go func() { done <- w.Settle(w.Context(), w.lock, 5*time.Minute) }()
 		time.Sleep(time.Second)
 		release()
@@ -230,9 +235,8 @@ func TestSyncRetriesFailedActions(t *testing.T) {
 	for times, want := range map[int]struct{ passes, failed int }{1: {2, 0}, 99: {3, 2}} {
 		inWorld(t, func(w *world) {
 			w.fault(fakegce.Fault{Method: createsGroup, Status: http.StatusConflict, Reason: "resourceNotReady", Times: times})
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			out, err := w.Sync(w.Context(), w.lock)
-			require.NoError(w, err)
+			w.oneJob()
+			out := w.synced()
 			assert.Equal(w, want.failed, out.Failed)
 			assert.Len(w, w.slurm.passes(), want.passes)
 			assert.False(w, w.locked())
@@ -243,7 +247,7 @@ func TestSyncRetriesFailedActions(t *testing.T) {
 func TestSyncKeepsItsOutcomeIfItCannotRetry(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.fault(fakegce.Fault{Method: createsGroup, Status: http.StatusConflict, Reason: "resourceNotReady"})
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		gone := errors.New("Unable to contact slurm controller")
 		time.AfterFunc(soonest/2, func() { w.slurm.refuse(gone) })
 		out, err := w.Sync(w.Context(), w.lock)

@@ -103,7 +103,7 @@ func TestOneRejectionHoldsAJobOnlyIfItLasts(t *testing.T) {
 	eachRejection(t, func(w *world, r rejection, f fakegce.Fault) {
 		f.Times = 1
 		w.fault(f)
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		w.within(10 * time.Second)
 		time.Sleep(70 * time.Second)
 		w.settle()
@@ -119,7 +119,7 @@ func TestOneRejectionHoldsAJobOnlyIfItLasts(t *testing.T) {
 func TestEveryRejectionHasItsSequel(t *testing.T) {
 	eachRejection(t, func(w *world, r rejection, f fakegce.Fault) {
 		w.fault(f)
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		calling := 0 // passes that call Compute
 		for range 12 {
 			before := w.cloud.Counts()[createsGroup]
@@ -148,7 +148,7 @@ func TestTemplateReadHoldsJobsOnlyIfTheRejectionLasts(t *testing.T) {
 	for status, holds := range map[int]bool{http.StatusServiceUnavailable: false, http.StatusNotFound: true} {
 		inWorld(t, func(w *world) {
 			w.fault(fakegce.Fault{Method: "regionInstanceTemplates.get", Status: status})
-			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.oneJob()
 			w.passes(3, 10*time.Second)
 			assert.Equal(w, holds, len(w.slurm.held) > 0, status)
 			assert.Empty(w, w.cloud.State().Groups)

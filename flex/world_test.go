@@ -233,6 +233,17 @@ func (w *world) running(job uint32, partition, nodes string) {
 	w.settle()
 }
 
+// oneJob submits job 1 for node alpha-a3-0.
+func (w *world) oneJob() { w.slurm.submit(1, "train", "alpha-a3-0") }
+
+// synced makes a pass as slurmflex sync does.
+func (w *world) synced() Outcome {
+	w.Helper()
+	out, err := w.Sync(w.Context(), w.lock)
+	require.NoError(w, err)
+	return out
+}
+
 // served submits a job and requests its nodes.
 func (w *world) served(job uint32, partition, nodes string) {
 	w.Helper()

@@ -60,6 +60,7 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 	running7 := func(list string) part {
 		return and(runsOn(7, list), timeLimit("1:00:00"))
 	}
+	old := reserved(at13, "alpha-a3-0", noon.Add(time.Hour))
 	in := situations(t, alphaConfig)
 	in("nodes with the same end, to the minute, share one", seen(running7("alpha-a3-[0-1]"), group7,
 		ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
@@ -67,24 +68,24 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 		"reserve alpha-a3-[0-1] from 2026-11-21T13:00:00Z for 10 min")
 	in("one with other nodes is changed", seen(running7("alpha-a3-[0-1]"), group7,
 		ending("alpha-a3-[0-1]", "alpha-a3-job-7", time.Hour, time.Hour),
-		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))), "change reservation "+at13+" to alpha-a3-[0-1]")
+		old), "change reservation "+at13+" to alpha-a3-[0-1]")
 	in("one that no node needs is deleted", seen(nodes("alpha-a3-0", poweredDown),
-		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))), "delete reservation "+at13)
+		old), "delete reservation "+at13)
 	in("one in an unread region is kept", seen(running7("alpha-a3-0"), unseen("us-central1"),
-		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
+		old))
 	in("a lease that is not its job's time limit has one too", seen(runsOn(7, "alpha-fix-0"),
 		group("alpha-fix-job-7", forJob("fix", 7)), ending("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour)),
 		"reserve alpha-fix-0 from 2026-11-21T13:00:00Z for 10 min")
 	in("a node's next lease has its own, and the old one's goes", seen(running7("alpha-a3-0"), group7,
-		ending("alpha-a3-0", "alpha-a3-job-7", 0, 2*time.Hour), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
+		ending("alpha-a3-0", "alpha-a3-job-7", 0, 2*time.Hour), old),
 		"reserve alpha-a3-0 from 2026-11-21T14:00:00Z for 10 min", "delete reservation "+at13)
 	in("a node without its machine keeps its reservation until Slurm has powered it down",
-		seen(nodes("alpha-a3-0", "IDLE+CLOUD"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
+		seen(nodes("alpha-a3-0", "IDLE+CLOUD"), old))
 	lasting := func(end time.Time) part {
 		return func(s *setting) { s.Reservations[len(s.Reservations)-1].End = end }
 	}
 	at1155 := "slurmflex-alpha-" + strconv.FormatInt(noon.Add(-5*time.Minute).Unix(), 10)
-	since13 := and(running7("alpha-a3-0"), group7, ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour), reserved(at13, "alpha-a3-0", noon.Add(time.Hour)))
+	since13 := and(running7("alpha-a3-0"), group7, ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour), old)
 	in("one of a year, as the version before made them, is shortened", seen(since13, lasting(noon.Add(366*24*time.Hour))),
 		"change reservation "+at13+" to alpha-a3-0 until 2026-11-21T13:10:00Z")
 	gone := and(running7("alpha-a3-0"), reserved(at1155, "alpha-a3-0", noon.Add(-5*time.Minute)))

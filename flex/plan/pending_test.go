@@ -684,7 +684,7 @@ func TestJobWaitsForItsReplacementUntilSalvageTimeout(t *testing.T) {
 	assert.Equal(t, "delete reservation "+w.job().Reservation, w.done())
 	again := w.job().Limit
 	w.job().Limit.Duration = 4 * time.Hour
-	w.Snap.Reservations[1].Name, w.job().Reservation = memo.DoorReservation("alpha", "7", noon.Add(-time.Minute)), memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
+	w.Snap.Reservations[1].Name, w.job().Reservation = doorName, doorName
 	assert.Equal(t, "delete reservation DOOR", w.done(), "the job's limit has grown")
 	w.job().Limit = again
 	w.Snap.Reservations, w.job().Reservation, w.job().Reason = w.Snap.Reservations[:1], "", "Priority"

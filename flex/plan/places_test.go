@@ -51,11 +51,8 @@ func (w severalPlaces) submit(id uint32, partitions string) *slurm.Job {
 	return &w.Snap.Jobs[len(w.Snap.Jobs)-1]
 }
 
-// usDoor and euDoor are the doors of job 7 that were made a minute ago.
-var (
-	usDoor = memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
-	euDoor = memo.FurtherDoor(usDoor, 1)
-)
+// euDoor is the second door of job 7 that was made a minute ago. The first is doorName.
+var euDoor = memo.FurtherDoor(doorName, 1)
 
 // waits makes two doors for job 7 that long ago: one in us, which the job uses, and one in eu.
 func (w severalPlaces) waits(ago time.Duration) (us, eu string) {
@@ -90,7 +87,7 @@ func (w severalPlaces) crowded(since time.Duration) {
 // reservations lists a plan's actions on reservations, without covers and with names for the doors.
 func (w severalPlaces) reservations() string {
 	var done []string
-	names := strings.NewReplacer(euDoor, "EU", usDoor, "US", newDoor("7"), "FIRST", newDoor("6"), "SIX")
+	names := strings.NewReplacer(euDoor, "EU", doorName, "US", newDoor("7"), "FIRST", newDoor("6"), "SIX")
 	for _, a := range w.plan().Actions {
 		if _, sets := a.(action.SetNodes); !sets && isOnDoors(a) {
 			done = append(done, names.Replace(withoutDigests(a.String())))

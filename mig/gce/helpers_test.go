@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
@@ -68,6 +69,13 @@ func clientOf(t *testing.T, transport http.RoundTripper, change ...func(*Options
 // deleteGroup deletes group g.
 func deleteGroup(t *testing.T, c *Client) error {
 	return c.DeleteGroup(t.Context(), testRegion, "g")
+}
+
+// failsWith asserts an error's cause and text.
+func failsWith(t *testing.T, err error, cause mig.Cause, text string) {
+	t.Helper()
+	require.EqualError(t, err, text)
+	assert.Equal(t, cause, mig.CauseOf(err))
 }
 
 // groupsIn reads the groups of the tests' region.

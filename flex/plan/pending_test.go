@@ -69,7 +69,7 @@ func (w pendingWorld) reserve(name string, starts time.Duration, nodes string, f
 	})
 }
 
-// covers sets the nodes of the cover.
+// covers sets the nodes that the cover closes.
 func (w pendingWorld) covers(nodes string) {
 	w.Snap.Reservations[0].Nodes = scenetest.Names(nodes)
 }
@@ -77,13 +77,13 @@ func (w pendingWorld) covers(nodes string) {
 // doorless deletes all reservations except the cover.
 func (w pendingWorld) doorless() { w.Snap.Reservations = w.Snap.Reservations[:1] }
 
-// jobless also empties the queue.
+// jobless deletes all jobs, and all reservations except the cover.
 func (w pendingWorld) jobless() {
 	w.Snap.Jobs = nil
 	w.doorless()
 }
 
-// another adds a copy of job 7 with another ID. It must not outlast the next job.
+// another adds a copy of job 7 with another ID. The pointer is valid until the next job is added.
 func (w pendingWorld) another(id uint32) *slurm.Job {
 	j := *w.job()
 	j.ID, j.ArrayID = id, id

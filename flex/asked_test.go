@@ -11,16 +11,16 @@ import (
 
 // A rejected bulk insert leaves no record in Compute, so the process measures the time itself.
 func TestProvisionTimeoutCountsRefusalsOverPasses(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		a3 := w.slurm.cfg.NodeSets[0].Flex
 		a3.Capacity, a3.UseBulkInsert, a3.MaxRunDuration, a3.MaxAttempts = config.Spot, true, 0, 1000
 		a3.ProvisionTimeout, a3.OnProvisionTimeout = time.Hour, config.Cancel
 		w.soldOut()
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		w.slurm.jobs[1].Start = time.Now()
 		w.passes(55, time.Minute)
-		assert.Contains(t, w.slurm.queue(), uint32(1))
+		assert.Contains(w, w.slurm.queue(), uint32(1))
 		w.passes(10, time.Minute)
-		assert.Empty(t, w.slurm.queue())
+		assert.Empty(w, w.slurm.queue())
 	})
 }

@@ -36,15 +36,15 @@ func TestDeathAtAnyCallLeadsToTheSameState(t *testing.T) {
 			calls := 1
 			var want [][]string
 			for last := 0; last <= calls; last++ { // at 0 no process dies
-				inWorld(t, func(t *testing.T, w *world) {
+				inWorld(t, func(w *world) {
 					w.wire.lastCall, w.wire.lastActs = last, acts
 					stages := story(w)
 					if last == 0 {
 						want = stages
 					}
-					require.Equal(t, want, stages, "the process died at call %d", last)
-					assert.Empty(t, w.owned())
-					assert.Equal(t, map[uint32]slurm.JobState{}, w.slurm.queue())
+					require.Equal(w, want, stages, "the process died at call %d", last)
+					assert.Empty(w, w.owned())
+					assert.Equal(w, map[uint32]slurm.JobState{}, w.slurm.queue())
 					calls = max(calls, w.wire.calls)
 				})
 			}

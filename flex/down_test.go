@@ -16,18 +16,18 @@ import (
 )
 
 // down tears down the world's cluster in a new process. If the process dies, another one follows.
-func (w *world) down(o takedown.Options) takedown.Plan {
-	w.t.Helper()
+func (w *world) down(jobs takedown.Jobs) takedown.Plan {
+	w.Helper()
 	for {
 		w.begin()
-		ctx, die := context.WithCancel(w.t.Context())
+		ctx, die := context.WithCancel(w.Context())
 		w.wire.onDeath(die)
-		d := Down{R: w.Reconciler, Lock: w.lock, Partitions: w.slurm, Options: o}
+		d := Down{R: w.Reconciler, Lock: w.lock, Partitions: w.slurm, Options: takedown.Options{Jobs: jobs}}
 		left, err := d.Run(ctx)
 		died := ctx.Err() != nil
 		die()
 		if !died {
-			require.NoError(w.t, err)
+			require.NoError(w, err)
 			return left
 		}
 	}
@@ -35,7 +35,7 @@ func (w *world) down(o takedown.Options) takedown.Plan {
 
 // inUse creates a running job, a waiting job, and another cluster's group.
 func (w *world) inUse() {
-	w.t.Helper()
+	w.Helper()
 	w.running(1, "train", "alpha-a3-[0-1]")
 	w.slurm.jobs[1].State = slurm.JobRunning
 	w.waiting(2, "train", "alpha-a3-2")
@@ -43,7 +43,7 @@ func (w *world) inUse() {
 		Name: "alpha-b-a3-job-1", Region: us, Template: "projects/demo/regions/us-central1/instanceTemplates/flex", Zones: []string{us + "-a"},
 		Stamp: mig.Stamp{Version: 1, Cluster: "alpha-b", NodeSet: "a3", Job: 1},
 	}
-	require.NoError(w.t, w.Cloud.CreateGroup(w.t.Context(), stranger))
+	require.NoError(w, w.Cloud.CreateGroup(w.Context(), stranger))
 }
 
 const strangers = "group alpha-b-a3-job-1 in us-central1 of size 0"
@@ -53,14 +53,14 @@ func TestDownCompletesAfterDeathAtAnyCall(t *testing.T) {
 		t.Run(when, func(t *testing.T) {
 			calls := 1
 			for last := 0; last <= calls; last += 7 { // at 0 no process dies
-				inWorld(t, func(t *testing.T, w *world) {
+				inWorld(t, func(w *world) {
 					w.inUse()
 					w.wire.calls, w.wire.lastCall, w.wire.lastActs = 0, last, acts
-					require.True(t, w.down(takedown.Options{Jobs: takedown.Requeue}).Done(), "it died at call %d", last)
+					require.True(w, w.down(takedown.Requeue).Done(), "it died at call %d", last)
 					w.owns(strangers)
-					assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobPending, 2: slurm.JobPending}, w.slurm.queue())
-					assert.Regexp(t, `^flex-start: requeued at 2000-\S+Z: its nodes are taken down$`, w.slurm.comment[1])
-					assert.Contains(t, w.slurm.closed, "train")
+					assert.Equal(w, map[uint32]slurm.JobState{1: slurm.JobPending, 2: slurm.JobPending}, w.slurm.queue())
+					assert.Regexp(w, `^flex-start: requeued at 2000-\S+Z: its nodes are taken down$`, w.slurm.comment[1])
+					assert.Contains(w, w.slurm.closed, "train")
 					calls = max(calls, w.wire.calls)
 				})
 			}
@@ -70,7 +70,7 @@ func TestDownCompletesAfterDeathAtAnyCall(t *testing.T) {
 }
 
 func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false}}
 		w.running(1, "train", "alpha-a3-0")
 		w.slurm.jobs[1].State = slurm.JobRunning
@@ -79,36 +79,36 @@ func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
 			defer locked(&w.slurm.mu)()
 			w.slurm.unwritable = nil
 		})
-		left := w.down(takedown.Options{Jobs: takedown.Requeue})
-		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 1 reservation", left.Left.String())
+		left := w.down(takedown.Requeue)
+		assert.Equal(w, "1 instance, 1 group, 0 requests, 0 policies, 1 reservation", left.Left.String())
 		const told = "flex-start: its nodes will be taken down, and Slurm would not requeue it"
-		assert.Equal(t, []string{"1: " + told}, w.slurm.notices, "once Slurm has stored the AdminComment")
-		assert.Equal(t, told, w.slurm.comment[1])
-		require.True(t, w.down(takedown.Options{Jobs: takedown.Now}).Done())
-		assert.Empty(t, w.slurm.queue())
-		assert.Empty(t, w.owned())
+		assert.Equal(w, []string{"1: " + told}, w.slurm.notices, "once Slurm has stored the AdminComment")
+		assert.Equal(w, told, w.slurm.comment[1])
+		require.True(w, w.down(takedown.Now).Done())
+		assert.Empty(w, w.slurm.queue())
+		assert.Empty(w, w.owned())
 	})
 }
 
 func TestDownStopsAfterRepeatedlyRejectedDeletions(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.running(1, "train", "alpha-a3-0")
 		w.slurm.cancel(1)
 		w.fault(fakegce.Fault{Method: "*.deleteInstances", Status: 403, Message: "no permission"})
-		left := w.down(takedown.Options{Jobs: takedown.Requeue})
-		assert.False(t, left.Done())
-		assert.NotEmpty(t, left.Due())
+		left := w.down(takedown.Requeue)
+		assert.False(w, left.Done())
+		assert.NotEmpty(w, left.Due())
 	})
 }
 
 // If no nodeset requires placement, slurmflex may lack the permission to read workload policies.
 func TestUnreadablePoliciesMatterOnlyWithPlacement(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.fault(fakegce.Fault{Method: "resourcePolicies.list", Status: 403, Message: "no permission"})
-		assert.True(t, w.down(takedown.Options{Jobs: takedown.Requeue}).Done())
+		assert.True(w, w.down(takedown.Requeue).Done())
 		w.slurm.cfg.FlexSets()[0].Placement = true
-		left := w.down(takedown.Options{Jobs: takedown.Requeue})
-		assert.Len(t, left.Kept, 2, "one for each region")
-		assert.Contains(t, left.Kept[1], "the workload policies in us-central1 are not known: ")
+		left := w.down(takedown.Requeue)
+		assert.Len(w, left.Kept, 2, "one for each region")
+		assert.Contains(w, left.Kept[1], "the workload policies in us-central1 are not known: ")
 	})
 }

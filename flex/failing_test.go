@@ -21,7 +21,7 @@ import (
 // failingCall is a kind of failing call.
 type failingCall struct {
 	fault   fakegce.Fault
-	prepare func(*testing.T, *world)
+	prepare func(*world)
 	words   string // the text in every output
 }
 
@@ -29,7 +29,6 @@ type failingCall struct {
 // failed call.
 type faces struct {
 	w       *world
-	t       *testing.T
 	words   string
 	mu      sync.Mutex
 	failed  time.Time
@@ -49,7 +48,7 @@ func (f *faces) Did(a action.Action, _ time.Time, _ time.Duration, err error) {
 	}
 }
 
-func (f *faces) Stood(err error) { assert.NoError(f.t, err) }
+func (f *faces) Stood(err error) { assert.NoError(f.w, err) }
 
 func (f *faces) Saw(s *scene.Scene, p plan.Plan) {
 	snap := s.Seen
@@ -63,19 +62,19 @@ func (f *faces) Saw(s *scene.Scene, p plan.Plan) {
 	}
 	v := view.Of(s, p)
 	rows := slices.DeleteFunc(v.Rows, func(r view.Row) bool { return !slices.Contains(r.Jobs, 1) })
-	if !assert.Len(f.t, rows, 1) {
+	if !assert.Len(f.w, rows, 1) {
 		return
 	}
 	row := rows[0]
-	assert.Equal(f.t, view.Waiting, row.State)
-	assert.WithinDuration(f.t, f.failed, row.FailingSince, time.Second)
-	assert.Regexp(f.t, "^"+f.words, row.Obstacle, "JSON")
-	assert.Regexp(f.t, "^"+f.words, row.Detail(snap.Now), "status and page")
+	assert.Equal(f.w, view.Waiting, row.State)
+	assert.WithinDuration(f.w, f.failed, row.FailingSince, time.Second)
+	assert.Regexp(f.w, "^"+f.words, row.Obstacle, "JSON")
+	assert.Regexp(f.w, "^"+f.words, row.Detail(snap.Now), "status and page")
 	v.Daemon = &view.Daemon{}
 	why, err := v.Why("1", snap.Now, nil)
-	assert.NoError(f.t, err)
-	assert.Regexp(f.t, "^"+f.words, why.Cause, "why")
-	assert.Condition(f.t, func() bool {
+	assert.NoError(f.w, err)
+	assert.Regexp(f.w, "^"+f.words, why.Cause, "why")
+	assert.Condition(f.w, func() bool {
 		return slices.ContainsFunc(v.Problems, func(text string) bool { return strings.HasPrefix(text, row.Group+": "+row.Obstacle) })
 	}, "problem: %s", v.Problems)
 	for _, a := range p.Actions {
@@ -92,26 +91,26 @@ func TestFailingCallReadsTheSameEverywhere(t *testing.T) {
 		unavailable = `failing for now \(Compute is unavailable\)`
 		requests    = "regionInstanceGroupManagerResizeRequests.insert"
 	)
-	bulks := func(_ *testing.T, w *world) { w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true }
+	bulks := func(w *world) { w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true }
 	eachInWorld(t, map[string]failingCall{
 		"request, network":       {fakegce.Fault{Method: requests, Drop: true}, nil, unavailable},
 		"request, slow, 429":     {fakegce.Fault{Method: requests, Delay: 20 * time.Second, Status: http.StatusTooManyRequests}, nil, rate},
 		"policy, rate limit":     {fakegce.Fault{Method: "resourcePolicies.insert", Status: http.StatusTooManyRequests}, placing, rate},
 		"bulk insert, slow, 503": {fakegce.Fault{Method: "instances.bulkInsert", Delay: 20 * time.Second, Status: http.StatusServiceUnavailable}, bulks, unavailable},
-	}, func(t *testing.T, w *world, c failingCall) {
+	}, func(w *world, c failingCall) {
 		if c.prepare != nil {
-			c.prepare(t, w)
+			c.prepare(w)
 		}
 		w.fault(c.fault)
-		f := &faces{w: w, t: t, words: c.words}
+		f := &faces{w: w, words: c.words}
 		w.Watch = f
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		stop := w.daemon(nil)
 		time.Sleep(10 * time.Minute)
 		stop()
-		assert.Greater(t, f.looked, 3)
-		assert.Positive(t, f.aloft, "a pass looks while a call is in flight")
-		require.Len(t, f.comment, 1, "the AdminComment does not change with each attempt")
-		assert.Regexp(t, "^flex-start: "+c.words, f.comment[0])
+		assert.Greater(w, f.looked, 3)
+		assert.Positive(w, f.aloft, "a pass looks while a call is in flight")
+		require.Len(w, f.comment, 1, "the AdminComment does not change with each attempt")
+		assert.Regexp(w, "^flex-start: "+c.words, f.comment[0])
 	})
 }

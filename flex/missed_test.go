@@ -19,28 +19,28 @@ func (w *world) downs() (nodes []string) {
 }
 
 func TestRestartFindsLostMachineByItsRequest(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.running(1, "train", "alpha-a3-[0-1]")
-		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
+		require.NoError(w, w.cloud.DeleteVM("alpha-a3-1"))
 		w.begin()
 		w.mustPass()
 		w.mustPass()
-		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
+		assert.Equal(w, []string{"alpha-a3-1"}, w.downs())
 	})
 }
 
 // U14
 func TestScheduledEndOfALostMachineIsRemembered(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.running(1, "train", "alpha-a3-[0-1]")
 		w.mustPass()
 		ends := w.observed().Ends
-		require.Contains(t, ends, "alpha-a3-1")
-		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
+		require.Contains(w, ends, "alpha-a3-1")
+		require.NoError(w, w.cloud.DeleteVM("alpha-a3-1"))
 		w.mustPass()
-		assert.Equal(t, ends, w.observed().Ends)
+		assert.Equal(w, ends, w.observed().Ends)
 		w.slurm.set("alpha-a3-1", "IDLE+CLOUD+POWERED_DOWN")
-		assert.NotContains(t, w.observed().Ends, "alpha-a3-1")
-		assert.Contains(t, w.observed().Ends, "alpha-a3-0")
+		assert.NotContains(w, w.observed().Ends, "alpha-a3-1")
+		assert.Contains(w, w.observed().Ends, "alpha-a3-0")
 	})
 }

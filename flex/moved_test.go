@@ -14,12 +14,12 @@ import (
 )
 
 // configured returns the world's configuration with other text in it.
-func configured(t *testing.T, old, new string) *config.Config {
-	t.Helper()
+func (w *world) configured(old, new string) *config.Config {
+	w.Helper()
 	text := strings.ReplaceAll(alpha, old, new)
-	require.NotEqual(t, alpha, text)
+	require.NotEqual(w, alpha, text)
 	cfg, err := config.Parse("alpha.yaml", []byte(text))
-	require.NoError(t, err)
+	require.NoError(w, err)
 	return cfg
 }
 
@@ -34,58 +34,58 @@ func (w *world) warnings() (texts []string) {
 }
 
 func TestMovedNodesetLosesNoRunningJobInARestart(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.running(1, "train", "alpha-a3-[0-1]")
 		before := w.owned()
-		w.slurm.cfg = configured(t, us, europe)
+		w.slurm.cfg = w.configured(us, europe)
 		w.begin()
 		w.passes(5, time.Minute)
-		assert.Empty(t, w.downs())
-		assert.Equal(t, before, w.owned())
+		assert.Empty(w, w.downs())
+		assert.Equal(w, before, w.owned())
 	})
 }
 
 func TestRegionWithoutANodesetIsReadUntilItIsEmpty(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.waiting(2, "train", "alpha-a3-[2-3]")
 		before := w.owned()
-		w.Config = configured(t, us, europe)
+		w.Config = w.configured(us, europe)
 		w.passes(20, time.Minute)
-		assert.Equal(t, before, w.owned(), "it is still waiting")
+		assert.Equal(w, before, w.owned(), "it is still waiting")
 		w.slurm.cancel(2)
 		w.passes(3, time.Minute)
-		assert.Empty(t, w.owned())
-		assert.Empty(t, w.warnings())
-		assert.Equal(t, []string{us}, w.observed().Left, "an earlier pass may still create something")
+		assert.Empty(w, w.owned())
+		assert.Empty(w, w.warnings())
+		assert.Equal(w, []string{us}, w.observed().Left, "an earlier pass may still create something")
 		w.passes(12, time.Minute)
-		assert.Empty(t, w.observed().Left)
+		assert.Empty(w, w.observed().Left)
 		from := len(w.cloud.Calls())
 		w.mustPass()
 		for _, c := range w.cloud.Calls()[from:] {
-			assert.NotContains(t, c.Path, us)
+			assert.NotContains(w, c.Path, us)
 		}
 	})
 }
 
 func TestMovedNodesetIsLeftAloneWhileItsOldRegionIsUnread(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.running(1, "train", "alpha-a3-[0-1]")
 		w.waiting(2, "train", "alpha-a3-[2-3]")
 		w.mustPass()
 		before, calls := w.owned(), len(w.mutations())
-		w.Config = configured(t, us, europe)
+		w.Config = w.configured(us, europe)
 		w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: us, Status: http.StatusForbidden})
 		w.passes(5, time.Minute)
-		assert.Equal(t, before, w.owned())
-		assert.Len(t, w.mutations(), calls)
-		assert.NotContains(t, strings.Join(w.warnings(), "\n"), "gone")
+		assert.Equal(w, before, w.owned())
+		assert.Len(w, w.mutations(), calls)
+		assert.NotContains(w, strings.Join(w.warnings(), "\n"), "gone")
 
-		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
+		require.NoError(w, w.cloud.DeleteVM("alpha-a3-1"))
 		w.passes(3, time.Minute)
 		w.cloud.ClearFaults()
 		w.mustPass()
-		assert.Empty(t, w.downs(), "one list may be wrong")
+		assert.Empty(w, w.downs(), "one list may be wrong")
 		w.mustPass()
-		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
+		assert.Equal(w, []string{"alpha-a3-1"}, w.downs())
 	})
 }

@@ -21,13 +21,13 @@ func TestRequestIsSentOnlyIfTheLastPassStillNeedsIt(t *testing.T) {
 		"Slurm does not answer": {func(w *world) { w.slurm.down = errors.New("no answer") }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				w.slurm.submit(1, "train", "alpha-a3-0")
+			inWorld(t, func(w *world) {
+				w.oneJob()
 				w.within(5 * time.Second)
 				test.meanwhile(w)
-				_, _ = w.pass(t.Context(), 5*time.Second)
+				_, _ = w.pass(w.Context(), 5*time.Second)
 				time.Sleep(20 * time.Second)
-				assert.Equal(t, test.sent, w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"])
+				assert.Equal(w, test.sent, w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"])
 			}, func(o *fakegce.Options) { o.OperationTime = 20 * time.Second })
 		})
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 func TestJobOwnersAreNotified(t *testing.T) {
-	eachInWorld(t, map[string]func(*testing.T, *world){
-		"a hold of one component of a heterogeneous job notifies all components": func(t *testing.T, w *world) {
+	eachStory(t, map[string]func(*world){
+		"a hold of one component of a heterogeneous job notifies all components": func(w *world) {
 			w.soldOut()
 			w.slurm.comment = map[uint32]string{3: "priority raised for the deadline"}
 			for id := range uint32(3) {
@@ -27,40 +27,40 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			}
 			w.slurm.jobs[4] = &slurm.Job{ID: 4, ArrayID: 4, HetID: 1, HetOffset: 3, State: slurm.JobCancelled}
 			w.settle()
-			assert.Contains(t, w.slurm.comment[2], "flex-start: waiting ")
+			assert.Contains(w, w.slurm.comment[2], "flex-start: waiting ")
 
-			assert.NoError(t, w.cloud.FailRequest("alpha-a3-job-2", "a1", "INVALID_ARGUMENT", "no"))
+			assert.NoError(w, w.cloud.FailRequest("alpha-a3-job-2", "a1", "INVALID_ARGUMENT", "no"))
 			w.mustPass()
-			assert.Equal(t, []uint32{2}, w.slurm.held)
+			assert.Equal(w, []uint32{2}, w.slurm.held)
 			for _, id := range []uint32{1, 2} {
-				assert.Regexp(t, `^flex-start: held( at 2000-\S+Z)?: INVALID_ARGUMENT: no$`, w.slurm.comment[id])
+				assert.Regexp(w, `^flex-start: held( at 2000-\S+Z)?: INVALID_ARGUMENT: no$`, w.slurm.comment[id])
 			}
-			assert.Equal(t, "priority raised for the deadline", w.slurm.comment[3])
-			assert.Empty(t, w.slurm.comment[4], "component 4 has ended: Slurm would refuse it")
+			assert.Equal(w, "priority raised for the deadline", w.slurm.comment[3])
+			assert.Empty(w, w.slurm.comment[4], "component 4 has ended: Slurm would refuse it")
 		},
-		"records are read once and together": func(t *testing.T, w *world) {
+		"records are read once and together": func(w *world) {
 			w.running(1, "shared", "alpha-one-0")
 			w.soldOut()
 			w.slurm.submit(2, "train", "alpha-a3-0")
 			w.slurm.submit(3, "train", "alpha-a3-1")
 			w.slurm.asked = nil
 			w.mustPass()
-			require.Len(t, w.slurm.asked, 1)
-			assert.ElementsMatch(t, []uint32{2, 3}, w.slurm.asked[0])
+			require.Len(w, w.slurm.asked, 1)
+			assert.ElementsMatch(w, []uint32{2, 3}, w.slurm.asked[0])
 			w.settle() // writes their AdminComments
 			w.slurm.asked = nil
 			w.mustPass()
-			assert.Empty(t, w.slurm.asked)
+			assert.Empty(w, w.slurm.asked)
 
 			w.begin()
 			w.slurm.illegible = errors.New("squeue: Socket timed out")
 			w.passes(2, time.Second)
 			w.slurm.illegible, w.slurm.asked = nil, nil
 			w.passes(3, time.Second)
-			require.Len(t, w.slurm.asked, 1, "until one read has succeeded")
-			assert.ElementsMatch(t, []uint32{1, 2, 3}, w.slurm.asked[0], "also of a job that has its nodes, because it may know when they end")
+			require.Len(w, w.slurm.asked, 1, "until one read has succeeded")
+			assert.ElementsMatch(w, []uint32{1, 2, 3}, w.slurm.asked[0], "also of a job that has its nodes, because it may know when they end")
 		},
-		"the reason of a hold or requeue is read again after a restart": func(t *testing.T, w *world) {
+		"the reason of a hold or requeue is read again after a restart": func(w *world) {
 			for id, reason := range map[uint32]string{1: "JobHeldAdmin", 2: slurm.BeginTime, 3: slurm.BeginTime, 4: "Priority"} {
 				w.slurm.submit(id, "train", "")
 				j := w.slurm.jobs[id]
@@ -70,20 +70,20 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			w.slurm.comment = map[uint32]string{1: "flex-start: held: no right"}
 			w.begin()
 			snap, _ := w.look()
-			assert.Len(t, w.slurm.asked, 1)
-			assert.ElementsMatch(t, []uint32{1, 2}, w.slurm.asked[0])
-			assert.Equal(t, "flex-start: held: no right", snap.Seen.Told[1])
+			assert.Len(w, w.slurm.asked, 1)
+			assert.ElementsMatch(w, []uint32{1, 2}, w.slurm.asked[0])
+			assert.Equal(w, "flex-start: held: no right", snap.Seen.Told[1])
 		},
-		"an interactive job on a node that cannot be provisioned is notified": func(t *testing.T, w *world) {
+		"an interactive job on a node that cannot be provisioned is notified": func(w *world) {
 			w.refuses("regionInstanceGroupManagerResizeRequests.insert", "INVALID_ARGUMENT", "no")
 			w.slurm.submit(1, "shared", "alpha-a3-0")
 			w.slurm.submit(2, "shared", "alpha-a3-0")
 			w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
 			w.passes(2, 0)
-			assert.Equal(t, []string{"2: flex-start: attempt 1 failed: INVALID_ARGUMENT: no; retrying at 2000-01-01T00:01:02Z"}, w.slurm.notices)
-			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue())
+			assert.Equal(w, []string{"2: flex-start: attempt 1 failed: INVALID_ARGUMENT: no; retrying at 2000-01-01T00:01:02Z"}, w.slurm.notices)
+			assert.Equal(w, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue())
 		},
-	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
+	})
 }
 
 // outlives lets job 1 run until 15 minutes before its lease ends.
@@ -99,8 +99,8 @@ func (w *world) outlives(record slurm.JobRecord) {
 
 // signalledOnce asserts that job 1, and no other, has got one signal.
 func (w *world) signalledOnce() {
-	w.t.Helper()
-	require.Equal(w.t, []string{"1: USR1"}, w.slurm.signals)
+	w.Helper()
+	require.Equal(w, []string{"1: USR1"}, w.slurm.signals)
 }
 
 func TestAJobThatOutlivesItsLease(t *testing.T) {
@@ -121,18 +121,18 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 		"is announced on the terminal of its salloc": {
 			slurm.JobRecord{Requeue: true}, nil, 1, slurm.JobRunning, "; warned at ",
 		},
-	}, func(t *testing.T, w *world, want outcome) {
+	}, func(w *world, want outcome) {
 		w.outlives(want.record)
-		assert.Empty(t, w.slurm.signals)
+		assert.Empty(w, w.slurm.signals)
 		for range 26 { // each in a new process
 			time.Sleep(30 * time.Second)
 			w.begin()
 			w.mustPass()
 		}
-		assert.Equal(t, want.signals, w.slurm.signals)
-		assert.Len(t, w.slurm.notices, want.notices)
-		assert.Equal(t, want.state, w.slurm.jobs[1].State)
-		assert.Contains(t, w.slurm.comment[1], want.comments)
+		assert.Equal(w, want.signals, w.slurm.signals)
+		assert.Len(w, w.slurm.notices, want.notices)
+		assert.Equal(w, want.state, w.slurm.jobs[1].State)
+		assert.Contains(w, w.slurm.comment[1], want.comments)
 	})
 }
 
@@ -151,11 +151,11 @@ func TestJobIsSignalledOnceByTwoProcesses(t *testing.T) {
 			_, err := sync.Sync(ctx, w.lock)
 			return err
 		},
-	}, func(t *testing.T, w *world, signals func(context.Context, *world, *Reconciler) error) {
+	}, func(w *world, signals func(context.Context, *world, *Reconciler) error) {
 		w.outlives(slurm.JobRecord{Batch: true, Comment: "slurmflex:signal"})
 		w.mustPass()
 		other := &Reconciler{Config: w.Config, Scheduler: w.slurm, Cloud: w.Cloud, Log: zap.NewNop(), Now: time.Now}
-		require.NoError(t, signals(t.Context(), w, other))
+		require.NoError(w, signals(w.Context(), w, other))
 		w.signalledOnce()
 		told := w.slurm.comment[1]
 		for range 4 {
@@ -163,32 +163,29 @@ func TestJobIsSignalledOnceByTwoProcesses(t *testing.T) {
 			time.Sleep(30 * time.Second)
 		}
 		w.signalledOnce()
-		assert.Equal(t, told, w.slurm.comment[1])
-		assert.Equal(t, told, w.memory.Told.All()[1])
+		assert.Equal(w, told, w.slurm.comment[1])
+		assert.Equal(w, told, w.memory.Told.All()[1])
 	})
 }
 
 func TestMessageOfAnotherProcessIsKept(t *testing.T) {
 	const held = "flex-start: held at 2000-01-01T00:05:00Z: no capacity"
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.waiting(1, "train", "alpha-a3-0")
-		_, err := w.Sync(t.Context(), w.lock)
-		require.NoError(t, err)
-		require.Contains(t, w.slurm.comment[1], "waiting")
+		w.synced()
+		require.Contains(w, w.slurm.comment[1], "waiting")
 
-		release, err := w.lock.Take(t.Context()) // a hook that the daemon did not answer
-		require.NoError(t, err)
+		release := w.takes() // a hook that the daemon did not answer
 		w.lock.Sign()
 		w.slurm.comment[1] = held
 		w.slurm.jobs[1] = &slurm.Job{ID: 1, ArrayID: 1, Partition: "train", State: slurm.JobPending, Reason: "JobHeldAdmin"}
 		release()
 
 		for range 2 {
-			_, err = w.Sync(t.Context(), w.lock)
-			require.NoError(t, err)
-			assert.Equal(t, held, w.slurm.comment[1])
+			w.synced()
+			assert.Equal(w, held, w.slurm.comment[1])
 		}
-		assert.Equal(t, held, w.memory.Told.All()[1])
+		assert.Equal(w, held, w.memory.Told.All()[1])
 	})
 }
 
@@ -200,40 +197,40 @@ func TestFailedCommentPreventsTheAction(t *testing.T) {
 		"urgent":  {told, action.RequeueJob{OfJob: job, Urgent: true}},
 		"requeue": {told, action.RequeueJob{OfJob: job, Why: "why"}},
 		"return":  {action.ReturnNodes{OfJob: job, Nodes: []string{"alpha-a3-0"}, Reason: "why", Then: action.Hold}},
-	}, func(t *testing.T, w *world, actions []action.Action) {
-		w.slurm.submit(1, "train", "alpha-a3-0")
+	}, func(w *world, actions []action.Action) {
+		w.oneJob()
 		if len(actions) > 1 {
 			w.slurm.jobs[1].State = slurm.JobRunning
 		}
 		state := w.slurm.jobs[1].State
 		w.slurm.unwritable = errors.New("slurm_update error: Socket timed out")
-		failed := w.hands().Work(t.Context(), actions)
+		failed := w.hands().Work(w.Context(), actions)
 		if requeue, is := actions[len(actions)-1].(action.RequeueJob); is && requeue.Urgent {
-			assert.Equal(t, 1, failed)
-			assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)
+			assert.Equal(w, 1, failed)
+			assert.Equal(w, slurm.JobPending, w.slurm.jobs[1].State)
 			return
 		}
-		assert.Equal(t, len(actions), failed)
-		assert.Empty(t, w.slurm.updated())
-		assert.Empty(t, w.slurm.held)
-		assert.Equal(t, state, w.slurm.jobs[1].State)
+		assert.Equal(w, len(actions), failed)
+		assert.Empty(w, w.slurm.updated())
+		assert.Empty(w, w.slurm.held)
+		assert.Equal(w, state, w.slurm.jobs[1].State)
 
 		time.Sleep(time.Minute)
 		w.slurm.unwritable = nil
-		assert.Zero(t, w.hands().Work(t.Context(), actions))
-		assert.Contains(t, w.slurm.comment[1], "why")
+		assert.Zero(w, w.hands().Work(w.Context(), actions))
+		assert.Contains(w, w.slurm.comment[1], "why")
 	})
 }
 
 // U3: the signal may end the job, and Slurm rejects changes to an ended job.
 func TestSentSignalCountsAsSuccess(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Comment: "slurmflex:signal"}}
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Job has already finished")
-		assert.Zero(t, w.hands().Work(t.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
+		assert.Zero(w, w.hands().Work(w.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
 		w.signalledOnce()
-		assert.Equal(t, "flex-start: sent", w.memory.Told.All()[1], "it is sent once")
+		assert.Equal(w, "flex-start: sent", w.memory.Told.All()[1], "it is sent once")
 	})
 }
 
@@ -250,16 +247,16 @@ func TestReturnThatComesTooLateChangesNothing(t *testing.T) {
 		"it is not requeued any more": {
 			func(w *world) { w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true}} }, "job 1 keeps its nodes: Slurm would end it",
 		},
-	}, func(t *testing.T, w *world, test test) {
+	}, func(w *world, test test) {
 		w.waiting(1, "train", "alpha-a3-0")
 		test.change(w)
 		jobs, comment := w.slurm.queue(), w.slurm.comment[1]
 		w.slurm.updates = nil
-		err := w.hands().Do(t.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: 1}, Nodes: []string{"alpha-a3-0"}, Then: action.Hold})
-		require.EqualError(t, err, test.says)
-		assert.Empty(t, w.slurm.held)
-		assert.Empty(t, w.slurm.updates)
-		assert.Equal(t, jobs, w.slurm.queue())
-		assert.Equal(t, comment, w.slurm.comment[1])
+		err := w.hands().Do(w.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: 1}, Nodes: []string{"alpha-a3-0"}, Then: action.Hold})
+		require.EqualError(w, err, test.says)
+		assert.Empty(w, w.slurm.held)
+		assert.Empty(w, w.slurm.updates)
+		assert.Equal(w, jobs, w.slurm.queue())
+		assert.Equal(w, comment, w.slurm.comment[1])
 	})
 }

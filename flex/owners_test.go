@@ -23,15 +23,15 @@ func TestChangedLimitOfAWaitCounts(t *testing.T) {
 	eachInWorld(t, map[string]limits{
 		"longer": {wait, longer, false},
 		"added":  {none, wait, true},
-	}, func(t *testing.T, w *world, test limits) {
+	}, func(w *world, test limits) {
 		w.soldOut()
 		w.slurm.records = map[uint32]slurm.JobRecord{1: test.before}
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		w.slurm.jobs[1].Start = time.Now()
 		w.passes(20, time.Minute)
 		w.slurm.records[1] = test.after // scontrol update jobid=1 comment=… deadline=…
 		w.passes(130, time.Minute)
 		_, waits := w.slurm.queue()[1]
-		assert.Equal(t, test.ends, !waits, "2.5 hours after the allocation: %v, %s", w.slurm.queue(), w.slurm.comment[1])
+		assert.Equal(w, test.ends, !waits, "2.5 hours after the allocation: %v, %s", w.slurm.queue(), w.slurm.comment[1])
 	})
 }

@@ -15,17 +15,16 @@ import (
 // B15: each sync by cron is a new process, and Compute's lists do not show that a group was
 // rejected.
 func TestCronCountsRejectedGroups(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.refuses("regionInstanceGroupManagers.insert", "QUOTA_EXCEEDED", "Quota 'INSTANCE_GROUPS' exceeded.")
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		for run := 1; w.slurm.queue()[1] != slurm.JobPending; run++ {
-			require.LessOrEqual(t, run, 5, "max_attempts is 5")
+			require.LessOrEqual(w, run, 5, "max_attempts is 5")
 			w.memory = memory.Memory{}
-			_, err := w.Sync(t.Context(), w.lock)
-			require.NoError(t, err)
+			w.synced()
 			time.Sleep(time.Minute)
 			synctest.Wait()
 		}
-		assert.Contains(t, w.slurm.updated()[len(w.slurm.updated())-1], "5 attempts failed, the last: ")
+		assert.Contains(w, w.slurm.updated()[len(w.slurm.updated())-1], "5 attempts failed, the last: ")
 	})
 }

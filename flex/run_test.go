@@ -24,36 +24,36 @@ import (
 // daemon makes passes in the background until stop is called. stop waits for the end and returns
 // how long that took.
 func (w *world) daemon(wakeUps <-chan wake.Call) (stop func() time.Duration) {
-	ctx, cancel := context.WithCancel(w.t.Context())
+	ctx, cancel := context.WithCancel(w.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx, w.lock, wakeUps) }()
+	go func() { ended <- w.Reconciler.Run(ctx, w.lock, wakeUps) }()
 	return func() time.Duration {
 		begun := time.Now()
 		cancel()
-		require.NoError(w.t, <-ended)
+		require.NoError(w, <-ended)
 		return time.Since(begun)
 	}
 }
 
 // locked reports whether a pass would have to wait.
 func (w *world) locked() bool {
-	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 	defer cancel()
 	release, err := w.lock.Take(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 	release()
 	return false
 }
 
 func TestDaemon(t *testing.T) {
-	eachInWorld(t, map[string]func(*testing.T, *world){
-		"an action that ends between passes is continued at once": func(t *testing.T, w *world) {
+	eachStory(t, map[string]func(*world){
+		"an action that ends between passes is continued at once": func(w *world) {
 			h := hang(w, "alpha-a3-job-1")
-			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.oneJob()
 			defer w.daemon(nil)()
 			time.Sleep(time.Minute) // by now passes wait ten seconds, and the call returns after five
 			before := len(w.slurm.passes())
@@ -63,36 +63,36 @@ func TestDaemon(t *testing.T) {
 			time.Sleep(patience + time.Second)
 			close(h.let)
 			time.Sleep(1100 * time.Millisecond) // for an operation
-			assert.Len(t, w.slurm.passes(), before+1)
+			assert.Len(w, w.slurm.passes(), before+1)
 		},
-		"the lock is held while anything is in flight": func(t *testing.T, w *world) {
+		"the lock is held while anything is in flight": func(w *world) {
 			w.soldOut()
 			h := hang(w, "alpha-a3-job-1")
 			hang(w, "alpha-a3-job-2")
-			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.oneJob()
 			stop := w.daemon(nil)
 			time.Sleep(time.Minute)
-			assert.Greater(t, len(w.slurm.passes()), 3, "passes continue beside it")
-			assert.True(t, w.locked())
+			assert.Greater(w, len(w.slurm.passes()), 3, "passes continue beside it")
+			assert.True(w, w.locked())
 
 			close(h.let)
 			time.Sleep(20 * time.Second)
-			assert.False(t, w.locked())
-			assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
+			assert.False(w, w.locked())
+			assert.Equal(w, map[string]int{"alpha-a3-job-1": 1}, h.begun())
 
 			w.slurm.submit(2, "train", "alpha-a3-1")
 			time.Sleep(time.Minute)
-			require.True(t, w.locked())
+			require.True(w, w.locked())
 			stop()
-			assert.False(t, w.locked(), "run has ended")
+			assert.False(w, w.locked(), "run has ended")
 		},
-		"an outage is a line of the log for each reason, and a wake-up ends it": func(t *testing.T, w *world) {
+		"an outage is a line of the log for each reason, and a wake-up ends it": func(w *world) {
 			wakeUps := make(chan wake.Call)
 			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
 			stop := w.daemon(wakeUps)
 			time.Sleep(2 * time.Hour)
-			assert.InDelta(t, 30, len(w.slurm.passes()), 4, "30 s, 1, 2, 4 and then every 5 minutes")
-			assert.False(t, w.locked(), "the lock is free between passes")
+			assert.InDelta(w, 30, len(w.slurm.passes()), 4, "30 s, 1, 2, 4 and then every 5 minutes")
+			assert.False(w, w.locked(), "the lock is free between passes")
 			w.slurm.refuse(errors.New("Invalid user id"))
 			time.Sleep(time.Hour)
 
@@ -100,36 +100,36 @@ func TestDaemon(t *testing.T) {
 			before := len(w.slurm.passes())
 			wakeUps <- wake.Call{Verb: "resume"}
 			time.Sleep(time.Second)
-			assert.Len(t, w.slurm.passes(), before+1)
+			assert.Len(w, w.slurm.passes(), before+1)
 			stop()
 			var lines []string
 			for _, e := range w.log.All() {
 				lines = append(lines, e.Message)
 			}
-			assert.Equal(t, []string{"cannot reconcile", "cannot reconcile", "wake-up", "reconciling again"}, lines)
+			assert.Equal(w, []string{"cannot reconcile", "cannot reconcile", "wake-up", "reconciling again"}, lines)
 		},
-	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
+	})
 }
 
 func TestTurnStartsActionsNowAndThenWhileAnotherWaits(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		turn, begun := turn{lock: w.lock, taken: func() {}}, time.Now()
 		limited := func(after time.Duration) bool {
-			only, err := turn.take(t.Context(), begun.Add(after))
-			require.NoError(t, err)
+			only, err := turn.take(w.Context(), begun.Add(after))
+			require.NoError(w, err)
 			return only != nil
 		}
-		assert.False(t, limited(0), "it has just begun")
-		assert.False(t, limited(time.Minute), "nobody waits")
-		w.queued(t)
-		assert.True(t, limited(2*time.Minute))
-		assert.True(t, limited(4*time.Minute))
-		assert.False(t, limited(5*time.Minute))
-		assert.True(t, limited(6*time.Minute))
+		assert.False(w, limited(0), "it has just begun")
+		assert.False(w, limited(time.Minute), "nobody waits")
+		w.queued()
+		assert.True(w, limited(2*time.Minute))
+		assert.True(w, limited(4*time.Minute))
+		assert.False(w, limited(5*time.Minute))
+		assert.True(w, limited(6*time.Minute))
 		turn.end()
 		time.Sleep(time.Second)
-		assert.False(t, limited(7*time.Minute), "the other has had its turn")
-		assert.False(t, limited(8*time.Minute))
+		assert.False(w, limited(7*time.Minute), "the other has had its turn")
+		assert.False(w, limited(8*time.Minute))
 		turn.end()
 	})
 }
@@ -150,31 +150,37 @@ func TestNodesOfAPassWithoutRequestsHaveTheReason(t *testing.T) {
 }
 
 func TestRunStopsImmediatelyInAnyState(t *testing.T) {
-	eachInWorld(t, map[string]func(*testing.T, *world){
-		"while something hangs":           func(_ *testing.T, w *world) { hang(w, "alpha-a3-job-1"); w.slurm.submit(1, "train", "alpha-a3-0") },
-		"without a lock":                  func(t *testing.T, w *world) { w.lock.Dir = filepath.Join(t.TempDir(), "none") },
-		"waiting for its turn":            func(t *testing.T, w *world) { w.taken(t) },
-		"where another process is queued": func(t *testing.T, w *world) { w.taken(t); w.queued(t) },
-	}, func(t *testing.T, w *world, arrive func(*testing.T, *world)) {
-		arrive(t, w)
+	eachInWorld(t, map[string]func(*world){
+		"while something hangs":           func(w *world) { hang(w, "alpha-a3-job-1"); w.oneJob() },
+		"without a lock":                  func(w *world) { w.lock.Dir = filepath.Join(w.TempDir(), "none") },
+		"waiting for its turn":            func(w *world) { w.taken() },
+		"where another process is queued": func(w *world) { w.taken(); w.queued() },
+	}, func(w *world, arrive func(*world)) {
+		arrive(w)
 		stop := w.daemon(nil)
 		time.Sleep(10 * time.Minute)
-		assert.Zero(t, stop())
+		assert.Zero(w, stop())
 	})
 }
 
 // taken makes another process hold the lock until the test ends.
-func (w *world) taken(t *testing.T) {
-	t.Helper()
-	release, err := w.lock.Take(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(release)
+func (w *world) taken() {
+	w.Helper()
+	w.Cleanup(w.takes())
+}
+
+// takes takes the lock as another process does.
+func (w *world) takes() (release func()) {
+	w.Helper()
+	release, err := w.lock.Take(w.Context())
+	require.NoError(w, err)
+	return release
 }
 
 // queued makes another process wait for the lock until the test ends.
-func (w *world) queued(t *testing.T) {
+func (w *world) queued() {
 	go func() {
-		if release, err := w.lock.Take(t.Context()); err == nil {
+		if release, err := w.lock.Take(w.Context()); err == nil {
 			release() // the waiter may get the lock after the test
 		}
 	}()
@@ -182,74 +188,72 @@ func (w *world) queued(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	eachInWorld(t, map[string]func(*testing.T, *world){
-		"ends when no change is expected": func(t *testing.T, w *world) {
+	eachStory(t, map[string]func(*world){
+		"ends when no change is expected": func(w *world) {
 			begun := time.Now()
-			require.NoError(t, w.Settle(t.Context(), w.lock, 5*time.Minute))
-			assert.Zero(t, time.Since(begun), "no work remains")
-			assert.Len(t, w.slurm.passes(), 1)
+			require.NoError(w, w.Settle(w.Context(), w.lock, 5*time.Minute))
+			assert.Zero(w, time.Since(begun), "no work remains")
+			assert.Len(w, w.slurm.passes(), 1)
 
 			w.running(1, "train", "alpha-a3-0")
 			w.slurm.cancel(1)
-			require.NoError(t, w.Settle(t.Context(), w.lock, 5*time.Minute))
-			assert.Empty(t, w.owned(), "machines, then group")
-			assert.False(t, w.locked())
+			require.NoError(w, w.Settle(w.Context(), w.lock, 5*time.Minute))
+			assert.Empty(w, w.owned(), "machines, then group")
+			assert.False(w, w.locked())
 		},
-		"leaves the pass to the one that is queued": func(t *testing.T, w *world) {
-			w.taken(t)
-			w.queued(t)
+		"leaves the pass to the one that is queued": func(w *world) {
+			w.taken()
+			w.queued()
 			begun := time.Now()
-			require.NoError(t, w.Settle(t.Context(), w.lock, time.Minute))
-			assert.Zero(t, time.Since(begun))
-			assert.Empty(t, w.slurm.passes())
+			require.NoError(w, w.Settle(w.Context(), w.lock, time.Minute))
+			assert.Zero(w, time.Since(begun))
+			assert.Empty(w, w.slurm.passes())
 		},
-	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
+	})
 }
 
 // Without a daemon, a resume's pass and a gc wait for cron's pass; gc requests nothing.
 func TestPassOfAHookIsNotLeftToAGC(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		release, err := w.lock.Take(t.Context())
-		require.NoError(t, err)
+	inWorld(t, func(w *world) {
+		release := w.takes()
 		done := make(chan error)
 		other := w.Reconciler
 		w.begin() // another process
-		go func() { _, err := other.Sync(t.Context(), w.lock, OnlyCollect); done <- err }()
+		go func() { _, err := other.Sync(w.Context(), w.lock, OnlyCollect); done <- err }()
 		time.Sleep(time.Second)
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		go func() { done <- w.Settle(t.Context(), w.lock, 5*time.Minute) }()
+		w.oneJob()
+		go func() { done <- w.Settle(w.Context(), w.lock, 5*time.Minute) }()
 		time.Sleep(time.Second)
 		release()
-		require.NoError(t, <-done)
-		require.NoError(t, <-done)
-		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
+		require.NoError(w, <-done)
+		require.NoError(w, <-done)
+		assert.Contains(w, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
 	})
 }
 
 func TestSyncRetriesFailedActions(t *testing.T) {
 	for times, want := range map[int]struct{ passes, failed int }{1: {2, 0}, 99: {3, 2}} {
-		inWorld(t, func(t *testing.T, w *world) {
+		inWorld(t, func(w *world) {
 			w.fault(fakegce.Fault{Method: createsGroup, Status: http.StatusConflict, Reason: "resourceNotReady", Times: times})
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			out, err := w.Sync(t.Context(), w.lock)
-			require.NoError(t, err)
-			assert.Equal(t, want.failed, out.Failed)
-			assert.Len(t, w.slurm.passes(), want.passes)
-			assert.False(t, w.locked())
+			w.oneJob()
+			out := w.synced()
+			assert.Equal(w, want.failed, out.Failed)
+			assert.Len(w, w.slurm.passes(), want.passes)
+			assert.False(w, w.locked())
 		})
 	}
 }
 
 func TestSyncKeepsItsOutcomeIfItCannotRetry(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.fault(fakegce.Fault{Method: createsGroup, Status: http.StatusConflict, Reason: "resourceNotReady"})
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		gone := errors.New("Unable to contact slurm controller")
 		time.AfterFunc(soonest/2, func() { w.slurm.refuse(gone) })
-		out, err := w.Sync(t.Context(), w.lock)
-		require.ErrorIs(t, err, gone)
-		assert.NotZero(t, out.Failed)
-		assert.NotEmpty(t, out.Plan.Actions)
+		out, err := w.Sync(w.Context(), w.lock)
+		require.ErrorIs(w, err, gone)
+		assert.NotZero(w, out.Failed)
+		assert.NotEmpty(w, out.Plan.Actions)
 	})
 }
 

@@ -83,15 +83,15 @@ func (r rejection) fault(code string) fakegce.Fault {
 const createsGroup = "regionInstanceGroupManagers.insert"
 
 // eachRejection runs a test for each code of each rejection, each in a world of its own.
-func eachRejection(t *testing.T, run func(t *testing.T, w *world, r rejection, f fakegce.Fault)) {
+func eachRejection(t *testing.T, run func(w *world, r rejection, f fakegce.Fault)) {
 	t.Helper()
 	for _, r := range rejections {
 		for _, code := range r.codes {
 			t.Run(fmt.Sprintf("%s %d %s", r.what, r.status, code), func(t *testing.T) {
-				inWorld(t, func(t *testing.T, w *world) {
+				inWorld(t, func(w *world) {
 					f := r.fault(code)
 					f.Method = createsGroup
-					run(t, w, r, f)
+					run(w, r, f)
 				})
 			})
 		}
@@ -100,26 +100,26 @@ func eachRejection(t *testing.T, run func(t *testing.T, w *world, r rejection, f
 
 // J5: a single 401 held a job until an admin came.
 func TestOneRejectionHoldsAJobOnlyIfItLasts(t *testing.T) {
-	eachRejection(t, func(t *testing.T, w *world, r rejection, f fakegce.Fault) {
+	eachRejection(t, func(w *world, r rejection, f fakegce.Fault) {
 		f.Times = 1
 		w.fault(f)
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		w.within(10 * time.Second)
 		time.Sleep(70 * time.Second)
 		w.settle()
 		if r.then == mig.Holds {
-			assert.Equal(t, []uint32{1}, w.slurm.held)
+			assert.Equal(w, []uint32{1}, w.slurm.held)
 			return
 		}
-		assert.Empty(t, w.slurm.held)
-		assert.Len(t, w.cloud.State().Groups, 1)
+		assert.Empty(w, w.slurm.held)
+		assert.Len(w, w.cloud.State().Groups, 1)
 	})
 }
 
 func TestEveryRejectionHasItsSequel(t *testing.T) {
-	eachRejection(t, func(t *testing.T, w *world, r rejection, f fakegce.Fault) {
+	eachRejection(t, func(w *world, r rejection, f fakegce.Fault) {
 		w.fault(f)
-		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.oneJob()
 		calling := 0 // passes that call Compute
 		for range 12 {
 			before := w.cloud.Counts()[createsGroup]
@@ -131,14 +131,14 @@ func TestEveryRejectionHasItsSequel(t *testing.T) {
 		}
 		switch r.then {
 		case mig.Holds:
-			assert.Equal(t, []uint32{1}, w.slurm.held)
-			assert.Equal(t, 1, calling)
+			assert.Equal(w, []uint32{1}, w.slurm.held)
+			assert.Equal(w, 1, calling)
 		case mig.BacksOff:
-			assert.Empty(t, w.slurm.held)
-			assert.Equal(t, 2, calling, "one minute passes between the first two attempts, two before the third")
+			assert.Empty(w, w.slurm.held)
+			assert.Equal(w, 2, calling, "one minute passes between the first two attempts, two before the third")
 		case mig.Repeats:
-			assert.Empty(t, w.slurm.held)
-			assert.Equal(t, 12, calling, "each pass calls")
+			assert.Empty(w, w.slurm.held)
+			assert.Equal(w, 12, calling, "each pass calls")
 		}
 	})
 }
@@ -146,12 +146,12 @@ func TestEveryRejectionHasItsSequel(t *testing.T) {
 // A template that cannot be read blocks its nodeset: the same rejections hold its jobs.
 func TestTemplateReadHoldsJobsOnlyIfTheRejectionLasts(t *testing.T) {
 	for status, holds := range map[int]bool{http.StatusServiceUnavailable: false, http.StatusNotFound: true} {
-		inWorld(t, func(t *testing.T, w *world) {
+		inWorld(t, func(w *world) {
 			w.fault(fakegce.Fault{Method: "regionInstanceTemplates.get", Status: status})
-			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.oneJob()
 			w.passes(3, 10*time.Second)
-			assert.Equal(t, holds, len(w.slurm.held) > 0, status)
-			assert.Empty(t, w.cloud.State().Groups)
+			assert.Equal(w, holds, len(w.slurm.held) > 0, status)
+			assert.Empty(w, w.cloud.State().Groups)
 		})
 	}
 }

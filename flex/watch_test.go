@@ -12,7 +12,7 @@ import (
 )
 
 func TestProblemIsLoggedWhenItComesAndOnceAnHour(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		trouble := func() {
 			w.fault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Status: http.StatusForbidden})
 		}
@@ -21,27 +21,27 @@ func TestProblemIsLoggedWhenItComesAndOnceAnHour(t *testing.T) {
 
 		trouble()
 		time.Sleep(59 * time.Minute)
-		assert.Equal(t, 1, logged(), "when it comes")
+		assert.Equal(w, 1, logged(), "when it comes")
 		time.Sleep(2 * time.Minute)
-		assert.Equal(t, 2, logged(), "an hour later")
+		assert.Equal(w, 2, logged(), "an hour later")
 
 		w.cloud.ClearFaults()
 		time.Sleep(5 * time.Minute)
 		trouble()
 		time.Sleep(5 * time.Minute)
-		assert.Equal(t, 3, logged(), "when it comes again")
+		assert.Equal(w, 3, logged(), "when it comes again")
 	})
 }
 
 // K13
 func TestExpectedRaceIsNoError(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.waiting(1, "train", "alpha-a3-0")
 		w.fault(fakegce.Fault{
 			Method: "*ResizeRequests.cancel", Times: 1, Status: http.StatusPreconditionFailed, Message: "Cancelling resize request that has reached a final state is not possible.",
 		})
 		w.cancelled(1)
-		assert.Equal(t, zapcore.InfoLevel, w.log.FilterMessage("action came too late").All()[0].Level)
-		assert.Zero(t, w.log.FilterLevelExact(zapcore.ErrorLevel).Len())
+		assert.Equal(w, zapcore.InfoLevel, w.log.FilterMessage("action came too late").All()[0].Level)
+		assert.Zero(w, w.log.FilterLevelExact(zapcore.ErrorLevel).Len())
 	})
 }

@@ -54,11 +54,11 @@ func alphaConfig(t testing.TB) *config.Config {
 	return cfg
 }
 
-// world connects a reconciler to the tests' own Slurm and, through the real client, to a fake
+// world is a test that connects a reconciler to the tests' own Slurm and, through the real client, to a fake
 // Compute, all with fake time.
 type world struct {
+	*testing.T
 	*Reconciler
-	t     *testing.T
 	slurm *controller
 	cloud *fakegce.Server
 	wire  *wire
@@ -68,7 +68,7 @@ type world struct {
 
 // inWorld runs a test in a world with operations of one second and machines that boot in ten
 // seconds. A booted machine registers with Slurm.
-func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce.Options)) {
+func inWorld(t *testing.T, run func(*world), change ...func(*fakegce.Options)) {
 	t.Helper()
 	dir := privateFolder(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -80,32 +80,38 @@ func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce
 		for _, c := range change {
 			c(&o)
 		}
-		w := &world{t: t, slurm: ctld, cloud: fakegce.New(o), lock: leader.Lock{Dir: dir}}
+		w := &world{T: t, slurm: ctld, cloud: fakegce.New(o), lock: leader.Lock{Dir: dir}}
 		for _, region := range []string{us, europe} {
 			_, err := w.cloud.AddTemplate(region, fakegce.FlexTemplate("flex", "a3-highgpu-8g"))
 			require.NoError(t, err)
 		}
 		w.wire = &wire{next: w.cloud.Transport()}
 		w.begin()
-		run(t, w)
+		run(w)
 	})
 }
 
 // eachInWorld runs a test for each case, each in a world of its own.
-func eachInWorld[T any](t *testing.T, cases map[string]T, run func(*testing.T, *world, T)) {
+func eachInWorld[T any](t *testing.T, cases map[string]T, run func(*world, T)) {
 	t.Helper()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) { run(t, w, c) })
+			inWorld(t, func(w *world) { run(w, c) })
 		})
 	}
 }
 
+// eachStory runs each story in a world of its own.
+func eachStory(t *testing.T, stories map[string]func(*world)) {
+	t.Helper()
+	eachInWorld(t, stories, func(w *world, story func(*world)) { story(w) })
+}
+
 // begin replaces the reconciler by a new one without memory, as in a process that has just started.
 func (w *world) begin() {
-	w.t.Helper()
-	client, err := gce.New(w.t.Context(), gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: w.wire})
-	require.NoError(w.t, err)
+	w.Helper()
+	client, err := gce.New(w.Context(), gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: w.wire})
+	require.NoError(w, err)
 	core, log := observer.New(zap.InfoLevel)
 	w.log = log
 	w.Reconciler = &Reconciler{
@@ -147,31 +153,31 @@ func (w *wire) onDeath(die context.CancelFunc) {
 
 // mustPass makes a pass that must observe successfully.
 func (w *world) mustPass(only ...Filter) Outcome {
-	w.t.Helper()
-	out, err := w.Pass(w.t.Context(), only...)
-	require.NoError(w.t, err)
+	w.Helper()
+	out, err := w.Pass(w.Context(), only...)
+	require.NoError(w, err)
 	return out
 }
 
 // within makes a pass and waits for its actions for at most patience.
 func (w *world) within(patience time.Duration) {
-	w.t.Helper()
-	_, err := w.pass(w.t.Context(), patience)
-	require.NoError(w.t, err)
+	w.Helper()
+	_, err := w.pass(w.Context(), patience)
+	require.NoError(w, err)
 }
 
 // observed returns a new snapshot.
 func (w *world) observed() scene.Snapshot {
-	w.t.Helper()
-	snap, err := w.Observe(w.t.Context())
-	require.NoError(w.t, err)
+	w.Helper()
+	snap, err := w.Observe(w.Context())
+	require.NoError(w, err)
 	return snap
 }
 
 // fault makes calls to the cloud fail.
 func (w *world) fault(f fakegce.Fault) {
-	w.t.Helper()
-	require.NoError(w.t, w.cloud.AddFault(f))
+	w.Helper()
+	require.NoError(w, w.cloud.AddFault(f))
 }
 
 // widen gives nodeset a3 that many nodes.
@@ -185,23 +191,23 @@ func (w *world) soldOut() { w.cloud.SetCapacity("", "", 0) }
 
 // look returns what a pass would see and do.
 func (w *world) look() (*scene.Scene, plan.Plan) {
-	w.t.Helper()
-	s, p, err := w.Look(w.t.Context())
-	require.NoError(w.t, err)
+	w.Helper()
+	s, p, err := w.Look(w.Context())
+	require.NoError(w, err)
 	return s, p
 }
 
 // refuses makes operations of a method end with an error.
 func (w *world) refuses(method, code, words string) {
-	w.t.Helper()
+	w.Helper()
 	w.fault(fakegce.Fault{Method: method, OperationError: &fakegce.Problem{Code: code, Message: words}})
 }
 
 // settle reconciles until no change is expected soon. If the process dies, another one follows.
 func (w *world) settle() {
-	w.t.Helper()
+	w.Helper()
 	for range 60 {
-		ctx, die := context.WithCancel(w.t.Context())
+		ctx, die := context.WithCancel(w.Context())
 		w.wire.onDeath(die)
 		out, err := w.Pass(ctx)
 		died := ctx.Err() != nil
@@ -213,44 +219,55 @@ func (w *world) settle() {
 		case err == nil && !out.soon():
 			return
 		}
-		require.NoError(w.t, err)
+		require.NoError(w, err)
 		time.Sleep(time.Second)
 	}
-	w.t.Fatalf("not settled after 60 passes; the cloud has %q", w.owned())
+	w.Fatalf("not settled after 60 passes; the cloud has %q", w.owned())
 }
 
 // running submits a job and waits until its machines have booted.
 func (w *world) running(job uint32, partition, nodes string) {
-	w.t.Helper()
+	w.Helper()
 	w.served(job, partition, nodes)
 	time.Sleep(time.Minute)
 	w.settle()
 }
 
+// oneJob submits job 1 for node alpha-a3-0.
+func (w *world) oneJob() { w.slurm.submit(1, "train", "alpha-a3-0") }
+
+// synced makes a pass as slurmflex sync does.
+func (w *world) synced() Outcome {
+	w.Helper()
+	out, err := w.Sync(w.Context(), w.lock)
+	require.NoError(w, err)
+	return out
+}
+
 // served submits a job and requests its nodes.
 func (w *world) served(job uint32, partition, nodes string) {
-	w.t.Helper()
+	w.Helper()
 	w.slurm.submit(job, partition, nodes)
 	w.settle()
 }
 
 // waiting submits a job for nodes without capacity.
 func (w *world) waiting(job uint32, partition, nodes string) {
-	w.t.Helper()
+	w.Helper()
 	w.soldOut()
 	w.served(job, partition, nodes)
 }
 
 // cancelled cancels a job and cleans up after it.
 func (w *world) cancelled(job uint32) {
-	w.t.Helper()
+	w.Helper()
 	w.slurm.cancel(job)
 	w.settle()
 }
 
 // passes makes n passes, apart from each other by the given time.
 func (w *world) passes(n int, apart time.Duration) {
-	w.t.Helper()
+	w.Helper()
 	for range n {
 		w.mustPass()
 		time.Sleep(apart)
@@ -271,8 +288,8 @@ func (w *world) mutations() []string {
 
 // owns compares the cloud's contents with lines of owned.
 func (w *world) owns(lines ...string) {
-	w.t.Helper()
-	require.Equal(w.t, lines, w.owned())
+	w.Helper()
+	require.Equal(w, lines, w.owned())
 }
 
 // owned lists the cloud's contents, one line per thing, without times.

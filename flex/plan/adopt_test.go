@@ -21,7 +21,7 @@ func TestSlurmGCPRemnantsAreRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			given.Foreign = []mig.Group{foreign}
 			var adopts []action.Action
-			for _, a := range planOf(alphaConfig(t), given).Actions {
+			for _, a := range planOf(alphaConfig, given).Actions {
 				if strings.Contains(a.String(), foreign.Name) {
 					adopts = append(adopts, a)
 				}
@@ -53,10 +53,10 @@ func TestSlurmGCPRemnantsAreRemoved(t *testing.T) {
 // G2: gc deleted twice as many instances in a pass as allowed, and did not report that more
 // remained.
 func TestAdoptionSharesTheDeletionLimit(t *testing.T) {
-	given := seen(nodes("alpha-a3-[0-3]", poweredDown), groupOf(7), vms("alpha-a3-[0-1]", "alpha-a3-job-7", "RUNNING"),
+	given := seen(nodes("alpha-a3-[0-3]", poweredDown), groupOf(7), machinesOf(7, "alpha-a3-[0-1]"),
 		vms("alpha-a3-[2-3]", "alpha-a3-0a1b2c3d", "RUNNING"))
 	given.Foreign = []mig.Group{{Name: "alpha-a3-0a1b2c3d", Region: "us-central1", Created: noon.Add(-time.Hour)}}
-	cfg := alphaConfig(t)
+	cfg := alphaCopy()
 	cfg.Options.MaxDeletions = 3
 	p := planOf(cfg, given)
 	deleted, why := 0, []string{}
@@ -86,7 +86,7 @@ func TestGroupOfAnOlderConfigurationIsReplaced(t *testing.T) {
 	again := []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}
 	replaced := []string{"create group alpha-a3-job-7-r1 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 00:15:00"}
 	in := func(name string, change func(*mig.Group), want []string) {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, want, planned(t, given(change))) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, planned(given(change))) })
 	}
 	in("as it was", func(*mig.Group) {}, again)
 	in("another template", func(g *mig.Group) { g.Template += "-old" }, replaced)
@@ -101,10 +101,9 @@ func TestGroupOfAnOlderConfigurationIsReplaced(t *testing.T) {
 // B8: if Slurm adds a longer job to a node with a waiting request, the jobs that already wait there
 // keep the request.
 func TestLongerJobOnTheSameNodeKeepsTheRequestOfAnother(t *testing.T) {
-	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	hour := request("a1", mig.Accepted, "alpha-a3-0", time.Hour)
 	cancels := func(more ...part) []string {
-		return cancelled(planOf(alphaConfig(t), seen(nodes("alpha-a3-0", mixed), and(more...))))
+		return cancelled(alphaPlan(nodes("alpha-a3-0", risingMixed), and(more...)))
 	}
 	seven := job(7, "shared", "1:00:00", configured, "alpha-a3-0")
 	ofSeven := groupOf(7, hour)
@@ -114,7 +113,7 @@ func TestLongerJobOnTheSameNodeKeepsTheRequestOfAnother(t *testing.T) {
 	all := []string{"cancel request alpha-a3-job-7/a1"}
 	assert.Equal(t, all, cancels(job(7, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "an admin gave the job itself more time")
 	assert.Equal(t, all, cancels(job(8, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "no job needs it any more")
-	static := and(nodes("alpha-one-0", mixed), job(8, "shared", "UNLIMITED", configured, "alpha-one-0"),
+	static := and(nodes("alpha-one-0", risingMixed), job(8, "shared", "UNLIMITED", configured, "alpha-one-0"),
 		nodeGroup(0, request("a1", mig.Accepted, "alpha-one-0", time.Hour)))
 	assert.Empty(t, cancels(static), "a static node's request is not cancelled")
 }

@@ -15,13 +15,12 @@ func TestAdminBlocksANodeset(t *testing.T) {
 	block := memo.Block{At: noon.Add(-time.Hour), Until: noon.Add(time.Hour), Why: "driver update"}
 	old := memo.Block{At: noon.Add(-2 * time.Hour)}
 	ended := memo.Block{At: noon.Add(-time.Hour), Until: noon}
-	asks := []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
 	const says = `set AdminComment of job 7: "flex-start: nodeset a3 is blocked by an admin`
-	in := situations(t, with(t, "boot_timeout: 600"))
+	in := situations(t, with("boot_timeout: 600"))
 	of := func(list string, b memo.Block) part { return and(nodes(list, poweredDown), extra(list, b.String())) }
 	in("requests nothing", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-1", block)), says+` until 2026-11-21T13:00:00Z: driver update"`)
 	in("of several blocks, the last counts", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-1", old), of("alpha-a3-2", block)), says+` until 2026-11-21T13:00:00Z: driver update"`)
-	in("a block that has ended is forgotten", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-[1-2]", ended)), append(asks, `set nodes alpha-a3-[1-2] extra ""`)...)
+	in("a block that has ended is forgotten", seen(awaits(7, "alpha-a3-0"), of("alpha-a3-[1-2]", ended)), append(asksForSeven, `set nodes alpha-a3-[1-2] extra ""`)...)
 
 	live := func(b memo.Block, more ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), groupOf(7, accepted("alpha-a3-0")), of("alpha-a3-1", b), and(more...))
@@ -34,7 +33,7 @@ func TestAdminBlocksANodeset(t *testing.T) {
 }
 
 func TestBlockByAnAdminIsAProblem(t *testing.T) {
-	p := planOf(alphaConfig(t), seen(nodes("alpha-a3-[0-2]", poweredDown), extra("alpha-a3-[0-2]", memo.Block{At: noon, Why: "driver update"}.String())))
+	p := alphaPlan(nodes("alpha-a3-[0-2]", poweredDown), extra("alpha-a3-[0-2]", memo.Block{At: noon, Why: "driver update"}.String()))
 	assert.Equal(t, []scene.Block{{NodeSet: "a3", Why: "driver update"}}, p.Blocks)
 	assert.Equal(t, []string{"nodeset a3 is blocked by an admin: driver update; to unblock it: slurmflex unblock a3"}, p.Problems.Texts())
 }

@@ -26,7 +26,6 @@ func TestBootFailuresBlockANodeset(t *testing.T) {
 			}
 		}
 	}
-	asksFor := []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
 	isBlocked := func(n int) []string {
 		return []string{fmt.Sprintf(`set AdminComment of job 7: "flex-start: nodeset a3 is blocked because %d machines in a row failed to boot; `+
 			`ask an admin"`, n)}
@@ -38,19 +37,19 @@ func TestBootFailuresBlockANodeset(t *testing.T) {
 	}
 	// Created that long ago, in a group with a lease of an hour.
 	up := func(made time.Duration) part {
-		return and(nodes("alpha-a3-9", running), job(8, "train", "1:00:00", "RUNNING", "alpha-a3-9"), groupOf(8),
+		return and(runsOn(8, "alpha-a3-9"), timeLimit("1:00:00"), groupOf(8),
 			ending("alpha-a3-9", "alpha-a3-job-8", made, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-9", noon))
 	}
-	in := situations(t, with(t, "boot_timeout: 600"))
-	in("is closed before as many failures in a row", waits(apart("alpha-a3-[1-4]", time.Minute)), asksFor...)
+	in := situations(t, with("boot_timeout: 600"))
+	in("is closed before as many failures in a row", waits(apart("alpha-a3-[1-4]", time.Minute)), asksForSeven...)
 	in("opens with the last of them", waits(apart("alpha-a3-[1-5]", time.Minute)), isBlocked(5)...)
 	in("is closed by an instance that came up and is younger", waits(apart("alpha-a3-[1-5]", 30*time.Minute),
-		up(29*time.Minute)), append(asksFor, forgets("alpha-a3-[1-5]"))...)
+		up(29*time.Minute)), append(asksForSeven, forgets("alpha-a3-[1-5]"))...)
 	in("not by one that was up before", waits(apart("alpha-a3-[1-5]", 30*time.Minute), up(31*time.Minute)),
 		isBlocked(5)...)
 	in("is closed an hour after the last failure", waits(apart("alpha-a3-[1-5]", 70*time.Minute)),
-		append(asksFor, forgets("alpha-a3-[1-5]"))...)
+		append(asksForSeven, forgets("alpha-a3-[1-5]"))...)
 	in("not before", waits(apart("alpha-a3-[1-4]", 2*time.Hour), extra("alpha-a3-5", record(1, 69*time.Minute))),
 		isBlocked(5)...)
 }
@@ -63,13 +62,13 @@ func TestFailedBootsOfOneJobCountOnce(t *testing.T) {
 		for i := range jobs {
 			id, list := uint32(i+1), fmt.Sprintf("alpha-a3-[%d-%d]", 10*i+10, 10*i+19)
 			name := fmt.Sprintf("alpha-a3-job-%d", id)
-			parts = append(parts, nodes(list, poweringUp), job(id, "train", "1:00:00", configured, list),
+			parts = append(parts, awaits(id, list), timeLimit("1:00:00"),
 				groupOf(id), ending(list, name, 10*time.Minute, 50*time.Minute))
 		}
 		return seen(parts...)
 	}
-	assert.Empty(t, planOf(with(t, "boot_timeout: 600"), given(4)).Blocks)
-	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}}, planOf(with(t, "boot_timeout: 600"), given(5)).Blocks)
+	assert.Empty(t, planOf(with("boot_timeout: 600"), given(4)).Blocks)
+	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}}, planOf(with("boot_timeout: 600"), given(5)).Blocks)
 }
 
 func TestFailedBootIsRecorded(t *testing.T) {
@@ -77,7 +76,7 @@ func TestFailedBootIsRecorded(t *testing.T) {
 		return seen(nodes("alpha-a3-[0-2]", risingIdle), leasedTo(7, "alpha-a3-[0-2]", 10*time.Minute, 50*time.Minute), and(more...))
 	}
 	const made = "an instance made 2026-11-21T11:50:00Z"
-	in := situations(t, with(t, "boot_timeout: 600"))
+	in := situations(t, with("boot_timeout: 600"))
 	in("for many nodes in one update", late(),
 		`set nodes alpha-a3-[0-2] power_down_force extra "slurmflex: 1 boots failed, the last of `+made+`"`)
 	in("counting on", late(extra("alpha-a3-0", memo.Boots{Failed: 2, Last: noon.Add(-30 * time.Minute)}.String())),
@@ -93,7 +92,7 @@ func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), extra("alpha-a3-1", "rack 7"), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
 		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
 	s.Requeues[7] = false
-	cfg := with(t, "boot_timeout: 600")
+	cfg := with("boot_timeout: 600")
 	p := planOf(cfg, s)
 	const record = "slurmflex: 1 boots failed, the last of an instance made 2026-11-21T11:50:00Z"
 	assert.Equal(t, []string{
@@ -116,7 +115,7 @@ func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T
 func TestMachineOlderThanItsOwnJobsAllocationIsReplaced(t *testing.T) {
 	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-7"
 	in := func(made, start time.Duration, state slurm.JobState, more ...part) []string {
-		return actions(planOf(with(t, "boot_timeout: 600"), seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", state, "alpha-a3-0"),
+		return actions(planOf(with("boot_timeout: 600"), seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", state, "alpha-a3-0"),
 			leasedTo(7, "alpha-a3-0", made, 50*time.Minute), started(7, start), and(more...))))
 	}
 	assert.Contains(t, in(11*time.Minute, time.Minute, configured), makesRoom, "it can never register")
@@ -128,7 +127,7 @@ func TestMachineOlderThanItsOwnJobsAllocationIsReplaced(t *testing.T) {
 func TestMachineOfAnotherJobIsReplacedIfItsLeaseIsTooShort(t *testing.T) {
 	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-6"
 	in := func(ends time.Duration, limit string, by uint32) []string {
-		return planned(t, seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"), started(7, time.Minute),
+		return planned(seen(awaits(7, "alpha-a3-0"), timeLimit(limit), started(7, time.Minute),
 			leasedTo(by, "alpha-a3-0", 2*time.Minute, ends)))
 	}
 	assert.Equal(t, []string{makesRoom}, in(50*time.Minute, "1:00:00", 6), "makes room for one that lasts")
@@ -140,10 +139,10 @@ func TestMachineOfAnotherJobIsReplacedIfItsLeaseIsTooShort(t *testing.T) {
 
 func TestJobIsReturnedIfItsOtherNodeEndsTooSoon(t *testing.T) {
 	given := func(by uint32, ends time.Duration, more ...part) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
+		return seen(halfUp(),
 			started(7, 20*time.Minute), leasedTo(by, "alpha-a3-0", time.Hour, ends), groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), and(more...))
 	}
-	cfg := with(t, "gang_timeout: 0")
+	cfg := with("gang_timeout: 0")
 	assert.Equal(t, []string{"return alpha-a3-1 to Slurm and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +
 		"2026-11-21T12:50:00Z, before the job could finish"}, actions(planOf(cfg, given(6, 50*time.Minute))))
 	assert.Empty(t, actions(planOf(cfg, given(6, 55*time.Minute))), "a boot may take as much")
@@ -153,8 +152,8 @@ func TestJobIsReturnedIfItsOtherNodeEndsTooSoon(t *testing.T) {
 
 // C9: a blocked nodeset is reported as a problem even if no job waits for it.
 func TestBlockedNodesetIsReportedWithoutAJob(t *testing.T) {
-	p := planOf(alphaConfig(t), seen(nodes("alpha-a3-[0-2]", poweredDown),
-		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339))))
+	p := alphaPlan(nodes("alpha-a3-[0-2]", poweredDown),
+		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339)))
 
 	assert.Len(t, p.Blocks, 1)
 	assert.Equal(t, []string{"nodeset a3 is blocked because 5 machines in a row failed to boot; to unblock it: slurmflex unblock a3"}, p.Problems.Texts())

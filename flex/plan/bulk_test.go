@@ -10,20 +10,18 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 	const both = "alpha-bulk-[0-1]"
 	wanted := func(more ...part) scene.Snapshot {
-		return seen(append(more, nodes(both, poweringUp), job(7, "shared", "15:00", configured, both))...)
+		return seen(append(more, awaits(7, both), shared)...)
 	}
-	in := situations(t, alphaConfig(t))
+	in := situations(t, alphaConfig)
 	in("inserts all of a job's nodes in one call, and makes no group", wanted(),
 		"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00")
 	in("deletes the instances of nodes that Slurm powers down by their names",
-		seen(nodes("alpha-bulk-0", poweringDown), nodes("alpha-bulk-1", running),
-			job(8, "shared", "15:00", slurm.JobRunning, "alpha-bulk-1"), inserted(both, 7)),
+		seen(nodes("alpha-bulk-0", poweringDown), runsOn(8, "alpha-bulk-1"), shared, inserted(both, 7)),
 		"delete instances alpha-bulk-0")
 	in("keeps an instance for a node that an admin powered up", seen(freed("alpha-bulk-0", risingIdle),
 		inserted("alpha-bulk-0", 0)))
@@ -31,8 +29,8 @@ func TestBulkInsertServesTheLegacyPath(t *testing.T) {
 
 func TestProcessesDeriveTheSameOccasionForAnInsert(t *testing.T) {
 	spec := func(start time.Duration, more ...part) mig.BulkSpec {
-		s := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-[0-1]"), started(7, start), and(more...))
-		plan := planOf(with(t, ""), s)
+		s := seen(awaits(7, "alpha-bulk-[0-1]"), shared, started(7, start), and(more...))
+		plan := planOf(with(""), s)
 		require.Len(t, plan.Actions, 1)
 		return plan.Actions[0].(action.BulkInsert).Spec
 	}

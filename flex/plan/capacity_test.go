@@ -18,8 +18,8 @@ import (
 
 // mixed returns a configuration with a flex-start nodeset, a nodeset in a reservation, and a Spot
 // nodeset.
-func mixed(t testing.TB) *config.Config {
-	return parsed(t, `
+func mixed() *config.Config {
+	return parsed(`
 slurm_cluster_name: alpha
 project: demo
 partitions:
@@ -53,7 +53,7 @@ func TestRestOfABulkInsertMayShowLater(t *testing.T) {
 	waits := and(nodes("alpha-fix-[0-1]", poweringUp), job(7, "spot", "15:00", configured, "alpha-fix-[0-1]"), started(7, 5*time.Minute))
 	inserts := func(age time.Duration) (specs []mig.BulkSpec) {
 		part := spotMachines("alpha-fix-0", "PROVISIONING")
-		for _, a := range planOf(mixed(t), seen(waits, part, aged(age))).Actions {
+		for _, a := range planOf(mixed(), seen(waits, part, aged(age))).Actions {
 			if b, is := a.(action.BulkInsert); is {
 				specs = append(specs, b.Spec)
 			}
@@ -73,7 +73,7 @@ func TestRestOfABulkInsertMayShowLater(t *testing.T) {
 
 func TestInsertUsesTheCapacityOfItsNodeset(t *testing.T) {
 	insert := func(given scene.Snapshot) mig.BulkSpec {
-		p := planOf(mixed(t), given)
+		p := planOf(mixed(), given)
 		require.Len(t, p.Actions, 1)
 		return p.Actions[0].(action.BulkInsert).Spec
 	}
@@ -100,7 +100,7 @@ func TestPreemptedSpotMachineIsLostAtOnce(t *testing.T) {
 		"nor by the first pass that sees it stop":  {seen(nodes("alpha-fix-0", running), job(7, "spot", "1:00:00", slurm.JobRunning, "alpha-fix-0"), spotMachines("alpha-fix-0", "STOPPING")), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := planOf(mixed(t), test.given)
+			p := planOf(mixed(), test.given)
 			if strings.Contains(name, "first pass") {
 				assert.Contains(t, strings.Join(p.Expect, "\n"), "the machine of node alpha-fix-0 to run, or to be broken", "the next looks soon")
 			}
@@ -116,7 +116,7 @@ func TestPreemptedSpotMachineIsLostAtOnce(t *testing.T) {
 
 func TestMachineWithoutALeaseNeedsNoReservation(t *testing.T) {
 	idle := and(freed("alpha-fix-0", "IDLE+CLOUD"), spotMachines("alpha-fix-0", "RUNNING"))
-	in := situations(t, mixed(t))
+	in := situations(t, mixed())
 	in("and is kept for keep_idle", seen(idle))
 	in("and no longer", seen(idle, func(s *setting) { s.Nodes[0].LastBusyTime = noon.Add(-11 * time.Minute) }), "set nodes alpha-fix-0 power_down")
 	in("and loses its reservation when the maintenance is withdrawn", seen(idle, reserved(fmt.Sprintf("slurmflex-alpha-%d", noon.Add(time.Hour).Unix()), "alpha-fix-0", noon.Add(time.Hour))), fmt.Sprintf("delete reservation slurmflex-alpha-%d", noon.Add(time.Hour).Unix()))
@@ -126,7 +126,7 @@ func TestMachineWithoutALeaseNeedsNoReservation(t *testing.T) {
 func TestOwnerReadsThatTheMaintenanceIsWithdrawn(t *testing.T) {
 	given := func(text string, more ...part) string {
 		works := and(nodes("alpha-fix-[0-1]", running), job(7, "spot", "5:00:00", slurm.JobRunning, "alpha-fix-[0-1]"), started(7, time.Hour))
-		return tells(planOf(mixed(t), seen(works, spotMachines("alpha-fix-0", "RUNNING"), told(7, text), and(more...))))[7]
+		return tells(planOf(mixed(), seen(works, spotMachines("alpha-fix-0", "RUNNING"), told(7, text), and(more...))))[7]
 	}
 	const withdrawn = "flex-start: no maintenance of its nodes' hosts is announced any longer"
 	other := spotMachines("alpha-fix-1", "RUNNING")
@@ -136,8 +136,8 @@ func TestOwnerReadsThatTheMaintenanceIsWithdrawn(t *testing.T) {
 	assert.Equal(t, endsAt(2*time.Hour), given(withdrawn, other, maintained("alpha-fix-0", 2*time.Hour)), "it is announced again")
 	assert.Empty(t, given(endsAt(time.Hour)), "a list may lack the machine that ends")
 	assert.Empty(t, given(endsAt(time.Hour), other, unseen("us-central1")))
-	leased := seen(nodes("alpha-a3-0", running), job(7, "train", "5:00:00", slurm.JobRunning, "alpha-a3-0"), started(7, time.Hour),
+	leased := seen(runsOn(7, "alpha-a3-0"), timeLimit("5:00:00"), started(7, time.Hour),
 		leasedTo(7, "alpha-a3-0", time.Hour, time.Hour), told(7, endsAt(time.Hour)))
 	leased.Instances[0].Terminates, leased.Groups[0].Requests = time.Time{}, nil
-	assert.Empty(t, tells(planOf(mixed(t), leased)), "a lease is never withdrawn")
+	assert.Empty(t, tells(planOf(mixed(), leased)), "a lease is never withdrawn")
 }

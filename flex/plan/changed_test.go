@@ -33,29 +33,27 @@ func (w waitingPending) endsEarly() waitingPending {
 
 // left also makes the job leave its door.
 func (w waitingPending) left() waitingPending {
-	w.job().Reservation, w.job().Reason = "", "ReqNodeNotAvail, May be reserved for other job"
+	w.offDoor()
 	return w.endsEarly()
 }
 
 // planned is Slurm's plan for the job.
-func (w waitingPending) planned(nodes string) waitingPending {
+func (w waitingPending) planned(nodes string) {
 	w.job().Planned, w.job().Start = scenetest.Names(nodes), noon.Add(23*time.Hour)
-	return w
 }
 
 // again adds the new door of the changed job over the nodes, made half a minute ago.
-func (w waitingPending) again(nodes string) waitingPending {
+func (w waitingPending) again(nodes string) {
 	name := memo.DoorFor(memo.DoorReservation("alpha", "7", noon.Add(-30*time.Second)), w.job().Digest())
 	w.reserve(name, 14*time.Minute, nodes, "PURGE_COMP=00:05:00")
 	w.job().Reservation, w.job().Reason = name, "Reservation"
-	return w
 }
 
 // changes returns what a pass does with doors and requests, one action per line.
 func (w waitingPending) changes() string {
 	var done []string
 	old := memo.DoorReservation("alpha", "7", noon.Add(-5*time.Minute))
-	for _, a := range plan.Compute(w.Scene()).Actions {
+	for _, a := range w.plan().Actions {
 		switch a := a.(type) {
 		case action.CreateReservation:
 			if memo.ParseHold("alpha", a.Name).Kind == memo.DoorHold {
@@ -82,60 +80,44 @@ func (w waitingPending) changes() string {
 
 func TestChangedJobKeepsItsRequestUntilItIsPlannedAgain(t *testing.T) {
 	const late = "request cancelled: its job was changed, and Slurm has not planned it on these nodes since"
-	for name, test := range map[string]struct {
-		world func() waitingPending
-		want  string
-	}{
-		"its door ends before the horizon": {newChanged, "door from 12:02:00 to 12:07:00"},
-		"it wants more nodes": {func() waitingPending {
-			w := newChanged()
+	cases[waitingPending]{
+		"its door ends before the horizon": {nil, "door from 12:02:00 to 12:07:00"},
+		"it wants more nodes": {func(w waitingPending) {
 			w.job().Features, w.job().NodeCount = "", 3
-			return w
 		}, "door from 12:02:00 to 12:07:00"},
-		"its nodes are closed without end": {func() waitingPending {
-			w := newChanged().endsEarly()
+		"its nodes are closed without end": {func(w waitingPending) {
+			w.endsEarly()
 			w.reserve(memo.CoverReservation("alpha", memo.BusyCover, noon.Add(-10*time.Minute)), -10*time.Minute, "alpha-a3-[0-1]", "PURGE_COMP=00:16:00")
-			return w
 		}, ""},
-		"the job leaves its door":        {func() waitingPending { return newChanged().endsEarly() }, "job 7 uses it: false"},
-		"Slurm has not planned it":       {func() waitingPending { return newChanged().left() }, ""},
-		"Slurm has planned it there":     {func() waitingPending { return newChanged().left().planned("alpha-a3-[0-1]") }, "door over alpha-a3-[0-1]; job 7 uses it: true"},
-		"its new door is there":          {func() waitingPending { return newChanged().left().again("alpha-a3-[0-1]") }, "door deleted"},
-		"Slurm has planned it elsewhere": {func() waitingPending { return newChanged().left().planned("alpha-a3-[2-3]") }, "door over alpha-a3-[2-3]; job 7 uses it: true"},
-		"its new door is elsewhere":      {func() waitingPending { return newChanged().left().again("alpha-a3-[2-3]") }, "request cancelled: its job uses other nodes of the partition; request alpha-a3-[2-3]; door deleted"},
-		"Slurm has not planned it for long": {func() waitingPending {
-			w := newChanged().left()
+		"the job leaves its door":        {func(w waitingPending) { w.endsEarly() }, "job 7 uses it: false"},
+		"Slurm has not planned it":       {func(w waitingPending) { w.left() }, ""},
+		"Slurm has planned it there":     {func(w waitingPending) { w.left().planned("alpha-a3-[0-1]") }, "door over alpha-a3-[0-1]; job 7 uses it: true"},
+		"its new door is there":          {func(w waitingPending) { w.left().again("alpha-a3-[0-1]") }, "door deleted"},
+		"Slurm has planned it elsewhere": {func(w waitingPending) { w.left().planned("alpha-a3-[2-3]") }, "door over alpha-a3-[2-3]; job 7 uses it: true"},
+		"its new door is elsewhere":      {func(w waitingPending) { w.left().again("alpha-a3-[2-3]") }, "request cancelled: its job uses other nodes of the partition; request alpha-a3-[2-3]; door deleted"},
+		"Slurm has not planned it for long": {func(w waitingPending) {
+			w.left()
 			w.door().Start, w.door().End = noon, noon.Add(time.Minute)
-			return w
 		}, late},
-		"the plan may be older than its change": {func() waitingPending {
-			w := newChanged().left().planned("alpha-a3-[0-1]")
+		"the plan may be older than its change": {func(w waitingPending) {
+			w.left().planned("alpha-a3-[0-1]")
 			w.door().Start, w.door().End = noon.Add(90*time.Second), noon.Add(6*time.Minute+30*time.Second)
-			return w
 		}, ""},
-		"its nodes have the feature": {func() waitingPending {
-			w := newChanged()
+		"its nodes have the feature": {func(w waitingPending) {
 			w.Node("alpha-a3-0").Features, w.Node("alpha-a3-1").Features = []string{"rack2"}, []string{"rack2"}
-			w.door().Start = noon.Add(14 * time.Minute)
-			return w
+			w.doorStarts(14 * time.Minute)
 		}, ""},
-		"one of its nodes is enough now": {func() waitingPending {
-			w := newChanged()
+		"one of its nodes is enough now": {func(w waitingPending) {
 			w.job().Features, w.job().NodeCount = "", 1
-			w.door().Start = noon.Add(14 * time.Minute)
-			return w
+			w.doorStarts(14 * time.Minute)
 		}, ""},
-		"its nodes are planned for another job": {func() waitingPending {
-			w := newChanged().left()
-			other := *w.job()
-			other.ID, other.ArrayID, other.Priority, other.Features = 8, 8, 20, ""
+		"its nodes are planned for another job": {func(w waitingPending) {
+			w.left()
+			other := w.another(8)
+			other.Priority, other.Features = 20, ""
 			other.Planned, other.Start = scenetest.Names("alpha-a3-[0-1]"), noon.Add(23*time.Hour)
-			w.Snap.Jobs, w.Snap.Requeues[8] = append(w.Snap.Jobs, other), true
-			return w
 		}, ""},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, test.world().changes()) })
-	}
+	}.run(t, newChanged, waitingPending.changes)
 }
 
 func TestWhyOfAChangedJobSaysThatItIsPlannedAgain(t *testing.T) {

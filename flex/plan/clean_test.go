@@ -17,7 +17,7 @@ import (
 // E10: backfill does not use a node after power_down_force until it is set idle.
 func TestPoweredDownNodesAreOpenedToBackfill(t *testing.T) {
 	const forced, down = memo.ReasonPrefix + "no job waits for this node any more", "IDLE+CLOUD+POWERED_DOWN"
-	in := situations(t, alphaConfig(t))
+	in := situations(t, alphaConfig)
 	in("all at once, whatever the reason", seen(because("alpha-a3-[0-1]", down, forced), because("alpha-fix-0", down, memo.ReasonPrefix+"its instance is gone")),
 		"set nodes alpha-a3-[0-1],alpha-fix-0 idle")
 	in("once", seen(because("alpha-a3-0", down, memo.Usable)))
@@ -29,9 +29,8 @@ func TestPoweredDownNodesAreOpenedToBackfill(t *testing.T) {
 }
 
 // deleting returns alpha's configuration with another max_deletions_per_pass.
-func deleting(t *testing.T, most int) *config.Config {
-	t.Helper()
-	cfg := alphaConfig(t)
+func deleting(most int) *config.Config {
+	cfg := alphaCopy()
 	cfg.Options.MaxDeletions = most
 	return cfg
 }
@@ -39,28 +38,28 @@ func deleting(t *testing.T, most int) *config.Config {
 func TestOrphanedInstanceIsDeleted(t *testing.T) {
 	const beyond = "alpha-a3-[3000-3002]" // nodeset a3 has 3000 nodes
 	orphaned := func(ago time.Duration) scene.Snapshot {
-		return seen(groupOf(7), vms(beyond, "alpha-a3-job-7", "RUNNING"), aged(ago))
+		return seen(groupOf(7), machinesOf(7, beyond), aged(ago))
 	}
-	in := situations(t, deleting(t, 100))
+	in := situations(t, deleting(100))
 	in("is deleted through the group that made it", orphaned(10*time.Minute),
 		"delete instances alpha-a3-[3000-3002] of alpha-a3-job-7")
 	in("not while it is young", orphaned(10*time.Minute-time.Second))
-	situations(t, deleting(t, 2))("at most max_deletions_per_pass at a time", orphaned(time.Hour),
+	situations(t, deleting(2))("at most max_deletions_per_pass at a time", orphaned(time.Hour),
 		"delete instances alpha-a3-[3000-3001] of alpha-a3-job-7")
-	in = situations(t, deleting(t, 0))
+	in = situations(t, deleting(0))
 	in("not when nothing may be deleted unasked", orphaned(time.Hour))
 	in("counts by itself, and holds up nothing that Slurm asks for", seen(nodes("alpha-a3-[0-2]", poweringDown),
 		groupOf(7), machinesOf(7, "alpha-a3-[0-2]")), "delete instances alpha-a3-[0-2] of alpha-a3-job-7")
-	assert.Contains(t, planOf(deleting(t, 2), orphaned(time.Hour)).Problems.Texts(),
+	assert.Contains(t, planOf(deleting(2), orphaned(time.Hour)).Problems.Texts(),
 		"more instances must be deleted than max_deletions_per_pass allows; if slurmctld lost its state, restore its StateSaveLocation, otherwise wait: the configuration knows no node of that name")
 }
 
 // The node's present job may have to wait for the deletion, and this does not count as a failed
 // boot.
 func TestMachinesOfAnotherJobAreDeletedWithinTheLimit(t *testing.T) {
-	given := seen(nodes("alpha-a3-[0-2]", poweringUp), job(8, "train", "15:00", configured, "alpha-a3-[0-2]"), started(8, 30*time.Minute),
+	given := seen(awaits(8, "alpha-a3-[0-2]"), started(8, 30*time.Minute),
 		groupOf(7), machinesOf(7, "alpha-a3-[0-2]"), aged(time.Hour))
-	situations(t, deleting(t, 2))("and nothing else", given, "delete instances alpha-a3-[0-1] of alpha-a3-job-7")
+	situations(t, deleting(2))("and nothing else", given, "delete instances alpha-a3-[0-1] of alpha-a3-job-7")
 }
 
 func TestRequestForUnconfiguredNodesIsCancelled(t *testing.T) {
@@ -68,14 +67,14 @@ func TestRequestForUnconfiguredNodesIsCancelled(t *testing.T) {
 		waits := group("alpha-gone-job-7", forJob("gone", 7), accepted("alpha-gone-[0-1]"))
 		return seen(waits, asked(ago), and(more...))
 	}
-	in := situations(t, alphaConfig(t))
+	in := situations(t, alphaConfig)
 	in("is cancelled", given(10*time.Minute), "cancel request alpha-gone-job-7/a1")
 	in("not while it is young", given(10*time.Minute-time.Second))
 	in("not while a job waits", given(time.Hour, job(7, "train", "15:00", configured, "alpha-gone-[0-1]")))
 }
 
 func TestRequestsOfSuspendedNodesAreCancelled(t *testing.T) {
-	in := situations(t, alphaConfig(t))
+	in := situations(t, alphaConfig)
 	in("only the one that names the node is cancelled, though others wait for the same template",
 		seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", poweringDown), nodes("alpha-a3-[2-10]", poweringUp),
 			job(7, "train", "15:00", configured, "alpha-a3-0"), groupOf(7, accepted("alpha-a3-0")),
@@ -114,7 +113,7 @@ func TestMachinesOfPoweredDownNodesAreDeleted(t *testing.T) {
 		"or only the machines before these":                      {given(poweredDown, func(n *slurm.Node) { n.BootTime = noon.Add(-made - time.Second) }), one},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := planOf(deleting(t, 1), c.given)
+			p := planOf(deleting(1), c.given)
 			assert.Equal(t, c.want, actions(p))
 			assert.Equal(t, len(c.want[0]) == len(one[0]), len(p.Problems.Texts()) > 0)
 		})
@@ -124,7 +123,7 @@ func TestMachinesOfPoweredDownNodesAreDeleted(t *testing.T) {
 // B14: a group was created by a process with a clock that was ahead.
 func TestGroupFromTheFutureIsDeleted(t *testing.T) {
 	given := func(in time.Duration) Plan {
-		return planOf(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), groupOf(7), created(-in)))
+		return alphaPlan(nodes("alpha-a3-0", poweredDown), groupOf(7), created(-in))
 	}
 	assert.Equal(t, []string{"delete group alpha-a3-job-7"}, actions(given(24*time.Hour)))
 	assert.Empty(t, actions(given(4*time.Minute)), "a clock may differ by as much")
@@ -136,7 +135,7 @@ func TestRequestWithoutInstanceNamesIsCancelled(t *testing.T) {
 		r := mig.Request{Name: "resize", State: mig.Accepted, Count: count, Created: noon.Add(-ago)}
 		return seen(nodes("alpha-a3-0", poweredDown), groupOf(7, r), counting(count), creating(count))
 	}
-	in := situations(t, alphaConfig(t))
+	in := situations(t, alphaConfig)
 	in("is cancelled", given(2, 10*time.Minute), "cancel request alpha-a3-job-7/resize")
 	in("not while it is young", given(2, 9*time.Minute))
 }
@@ -147,9 +146,9 @@ func TestSecondMachineOfANodeIsReported(t *testing.T) {
 		machinesOf(7, "alpha-a3-0"), vms("alpha-a3-0", "", "RUNNING"), func(s *setting) { s.Instances[1].Zone = "us-central1-b" })
 	const named = "node alpha-a3-0 has a machine in each of the zones us-central1-a, us-central1-b; " +
 		"see which one Slurm uses (scontrol getaddrs alpha-a3-0) and delete the others"
-	assert.Contains(t, planOf(alphaConfig(t), s).Problems.Texts(), named)
+	assert.Contains(t, planOf(alphaConfig, s).Problems.Texts(), named)
 	s.Instances[1].Status = "STOPPING"
-	assert.NotContains(t, planOf(alphaConfig(t), s).Problems.Texts(), named)
+	assert.NotContains(t, planOf(alphaConfig, s).Problems.Texts(), named)
 }
 
 // An admin has abandoned the machine, or copied one with its metadata.
@@ -172,7 +171,7 @@ func TestMachineThatItsGroupDeniesIsReportedAndKept(t *testing.T) {
 		"not if its group was not asked": {seen(off, silent), []string{both}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := planOf(alphaConfig(t), test.given)
+			p := planOf(alphaConfig, test.given)
 			assert.Equal(t, test.want, actions(p))
 			assert.Equal(t, test.named, slices.Contains(p.Problems.Texts(), text), "%v", p.Problems.Texts())
 		})
@@ -181,8 +180,8 @@ func TestMachineThatItsGroupDeniesIsReportedAndKept(t *testing.T) {
 
 func TestNodeIsNotMistakenForOneWithALongerName(t *testing.T) {
 	for gone, there := range map[string]string{"alpha-a3-1": "alpha-a3-10", "alpha-a3-10": "alpha-a3-1"} {
-		s := seen(nodes("alpha-a3-1,alpha-a3-10", givenUp), groupOf(7), vms(there, "alpha-a3-job-7", "RUNNING"))
-		assert.Equal(t, []string{"set nodes " + gone + " power_down_force"}, planned(t, s))
+		s := seen(nodes("alpha-a3-1,alpha-a3-10", givenUp), groupOf(7), machinesOf(7, there))
+		assert.Equal(t, []string{"set nodes " + gone + " power_down_force"}, planned(s))
 	}
 }
 
@@ -192,8 +191,8 @@ func TestYoungResourcesAreNotDeleted(t *testing.T) {
 		s.Policies[0].Created = noon.Add(-age)
 		return s
 	}
-	assert.Empty(t, planned(t, given(29*time.Second)))
-	assert.Equal(t, []string{"delete group alpha-a3-job-7", "delete workload policy alpha-a3-job-8"}, planned(t, given(30*time.Second)))
+	assert.Empty(t, planned(given(29*time.Second)))
+	assert.Equal(t, []string{"delete group alpha-a3-job-7", "delete workload policy alpha-a3-job-8"}, planned(given(30*time.Second)))
 }
 
 func TestOldRequestRecordIsDeleted(t *testing.T) {
@@ -203,7 +202,7 @@ func TestOldRequestRecordIsDeleted(t *testing.T) {
 	given := func(requests ...mig.Request) scene.Snapshot {
 		return seen(runsOn(7, "alpha-a3-0"), machinesOf(7, "alpha-a3-0"), groupOf(7, requests...))
 	}
-	in := situations(t, alphaConfig(t))
+	in := situations(t, alphaConfig)
 	in("is deleted when it is finished and old, in a group that stays", given(done("a1", mig.Cancelled, time.Hour),
 		done("a2", mig.Succeeded, time.Hour)), "delete record of request alpha-a3-job-7/a1")
 	in("not while it is young",

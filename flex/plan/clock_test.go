@@ -35,7 +35,7 @@ func returned(p Plan) (lines []string) {
 
 // obstacles returns parts that each keep slurmflex from requesting machines for job 7.
 func obstacles() map[string]part {
-	others := and(component(7, 0), nodes("alpha-fix-0", poweringUp), job(8, "train", "15:00", configured, "alpha-fix-0"), component(7, 1))
+	others := and(component(7, 0), awaits(8, "alpha-fix-0"), component(7, 1))
 	return map[string]part{
 		"its turn":           and(awaits(6, "alpha-a3-5"), groupOf(6, accepted("alpha-a3-5"))),
 		"a blocked nodeset":  and(nodes("alpha-a3-4", poweredDown), extra("alpha-a3-4", memo.Boots{Failed: 1, Last: noon.Add(-time.Minute)}.String())),
@@ -53,7 +53,7 @@ func obstacles() map[string]part {
 func TestTimersPauseWhileNothingIsRequested(t *testing.T) {
 	for name, obstacle := range obstacles() {
 		t.Run(name, func(t *testing.T) {
-			cfg := with(t, "provision_timeout: 3600, on_provision_timeout: cancel, boot_failures: 1")
+			cfg := with("provision_timeout: 3600, on_provision_timeout: cancel, boot_failures: 1")
 			cfg.Options.MaxActiveRequests = 1
 			p := planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), obstacle))
 			assert.Empty(t, returned(p))
@@ -67,7 +67,7 @@ func TestTimersPauseWhileNothingIsRequested(t *testing.T) {
 // G1: a static node that is powered down must be requested again.
 func TestStaticNodeKeepsMachineThatCouldNotBeReplaced(t *testing.T) {
 	renewed := func(more ...part) bool {
-		p := planOf(with(t, "renew_before: 3600, boot_failures: 1"), seen(nodes("alpha-one-0", "IDLE+CLOUD"), nodeGroup(0),
+		p := planOf(with("renew_before: 3600, boot_failures: 1"), seen(nodes("alpha-one-0", "IDLE+CLOUD"), nodeGroup(0),
 			leased("alpha-one-0", "alpha-one-node-0", time.Hour, 30*time.Minute), and(more...)))
 
 		return slices.ContainsFunc(actions(p), func(a string) bool { return strings.Contains(a, "alpha-one-0 power_down") })
@@ -79,7 +79,7 @@ func TestStaticNodeKeepsMachineThatCouldNotBeReplaced(t *testing.T) {
 }
 
 func TestFreePlacesLimitRenewals(t *testing.T) {
-	cfg := with(t, "renew_before: 3600")
+	cfg := with("renew_before: 3600")
 	cfg.Options.MaxActiveRequests = 1
 	due := func(list string) part {
 		var all []part
@@ -104,17 +104,15 @@ func TestFreePlacesLimitRenewals(t *testing.T) {
 // G1
 func TestOwnersWaitLimitCountsFromTheAllocation(t *testing.T) {
 	given := func(then string, more ...part) []string {
-		cfg := with(t, "provision_timeout: 7200, boot_failures: 1, on_provision_timeout: "+then)
+		cfg := with("provision_timeout: 7200, boot_failures: 1, on_provision_timeout: " + then)
 		cfg.Options.MaxActiveRequests = 1
-		return returned(planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), func(s *setting) {
-			s.Limits = map[uint32]scene.JobLimits{7: {Wait: time.Hour}}
-		})))
+		return returned(planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), ownLimits(scene.JobLimits{Wait: time.Hour}))))
 	}
 	for _, name := range []string{"its turn", "a blocked nodeset"} {
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: no machines for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
 			given("hold", obstacles()[name]), name)
 	}
-	live := func(ago time.Duration) part { return and(groupOf(7, accepted("alpha-a3-0")), asked(ago)) }
+	live := func(ago time.Duration) part { return and(queued("alpha-a3-0", ago)) }
 	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and cancel job 7: no capacity for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
 		given("cancel", live(time.Hour)))
 	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and cancel job 7: no machines for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
@@ -124,8 +122,8 @@ func TestOwnersWaitLimitCountsFromTheAllocation(t *testing.T) {
 
 func TestEndOfWaitNamesCapacityOnlyIfCapacityLacked(t *testing.T) {
 	given := func(limit scene.JobLimits, parts ...part) []string {
-		return returned(planOf(with(t, "provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor(time.Hour),
-			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limit} })))
+		return returned(planOf(with("provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor(time.Hour),
+			and(parts...), ownLimits(limit))))
 	}
 	back := "return alpha-a3-0 to Slurm and requeue job 7: "
 	assert.Equal(t, []string{back + "no capacity for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: a quota of the project is used up"},
@@ -138,7 +136,7 @@ func TestEndOfWaitNamesCapacityOnlyIfCapacityLacked(t *testing.T) {
 
 // The count continues across requests and obstacles, but not across allocations of the job.
 func TestTimerContinuesAcrossRequestsAndObstacles(t *testing.T) {
-	cfg := with(t, "provision_timeout: 36000, boot_failures: 1")
+	cfg := with("provision_timeout: 36000, boot_failures: 1")
 	var known map[string]scene.Asked
 	pass := func(at time.Duration, more ...part) scene.Asked {
 		s := seen(awaits(7, "alpha-a3-0"), started(7, 0), and(more...))

@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -18,13 +17,13 @@ import (
 // Job 7 has waited 29 minutes for free nodes of us. For some seconds two machines of us are idle
 // (keep_idle), and a more important job gets them. The clock of on_demand_after must not stop.
 func TestIdleMachinesForAnotherJobDoNotResetDearerAfter(t *testing.T) {
-	w := newSeveralPlaces("")
+	w := newSeveralPlaces()
 	w.crowded(29 * time.Minute)
 	w.Config.FlexSetOf("alpha-us-0").Flex.KeepIdle = time.Hour
 	w.Nodes("alpha-us-[0-1]", scenetest.Idle)
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-eu-[0-1],alpha-od-[0-1]")
+	w.covers("alpha-eu-[0-1],alpha-od-[0-1]")
 	w.submit(8, "us") // more important
-	assert.Equal(t, noon.Add(-29*time.Minute), plan.Compute(w.Scene()).Crowded[7])
+	assert.Equal(t, noon.Add(-29*time.Minute), w.plan().Crowded[7])
 }
 
 // Idle machines fit job 7, which has left its door for them; Slurm does not start it there, for
@@ -34,9 +33,9 @@ func TestDoorOfAJobThatIsOffItIsMovedAhead(t *testing.T) {
 	w := newWaitingPending()
 	w.keep()
 	w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1]")
+	w.covers("alpha-a3-[0-1]")
 	w.job().Reservation = ""
-	w.door().Start = noon.Add(10 * time.Second)
+	w.doorStarts(10 * time.Second)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm())
 }
 
@@ -52,7 +51,7 @@ func TestUnlimitedJobDoesNotFitIdleMachinesWithALease(t *testing.T) {
 			w.Snap.Instances[i].Terminates = noon.Add(3 * time.Hour)
 		}
 		w.reserve(memo.Reservation("alpha", noon.Add(3*time.Hour)), 3*time.Hour, "alpha-a3-[2-3]", "MAINT")
-		w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1]")
+		w.covers("alpha-a3-[0-1]")
 		w.job().Limit = limit
 		assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[0-1] from", name)
 	}
@@ -60,13 +59,11 @@ func TestUnlimitedJobDoesNotFitIdleMachinesWithALease(t *testing.T) {
 
 // A door opens early if Slurm would otherwise power down machines that wait for those of another component.
 func TestComponentIsNotLateWhileMachinesOfAnotherBoot(t *testing.T) {
-	w := newSeveralPlaces("")
-	od := w.Snap.Jobs[0]
+	w := newSeveralPlaces()
 	us, other := memo.DoorReservation("alpha", "7+0", noon.Add(-9*time.Minute)), memo.DoorReservation("alpha", "7+1", noon.Add(-9*time.Minute))
-	od.ID, od.ArrayID, od.HetID, od.HetOffset, od.Partition, od.Reservation = 8, 8, 7, 1, "od", other
-	w.Snap.Jobs[0].HetID, w.Snap.Jobs[0].Partition, w.Snap.Jobs[0].Reservation = 7, "us", us
-	w.Snap.Jobs = append(w.Snap.Jobs, od)
-	w.Snap.Requeues[8] = true
+	od := w.another(8)
+	od.HetID, od.HetOffset, od.Partition, od.Reservation = 7, 1, "od", other
+	w.job().HetID, w.job().Partition, w.job().Reservation = 7, "us", us
 	w.reserve(us, 14*time.Minute, "alpha-us-[0-1]")
 	w.reserve(other, 14*time.Minute, "alpha-od-[0-1]")
 	w.made("od", "IDLE+CLOUD+RESERVED")
@@ -74,7 +71,7 @@ func TestComponentIsNotLateWhileMachinesOfAnotherBoot(t *testing.T) {
 	w.Snap.Reservations[2].Start = noon.Add(-2 * time.Minute)
 	assert.NotContains(t, w.reservations(), "delete")
 	w.made("us", "IDLE+CLOUD+RESERVED")
-	assert.Equal(t, "change reservation US from 2026-11-21T12:00:00Z", w.reservations(us, "US"))
+	assert.Equal(t, "change reservation "+us+" from 2026-11-21T12:00:00Z", w.reservations())
 }
 
 // Slurm does not power down static nodes, however long they have been idle.
@@ -83,33 +80,31 @@ func TestDoorOverAStaticNodeIsMovedAhead(t *testing.T) {
 	w.Config.FlexSetOf("alpha-a3-0").Static = 1
 	w.Nodes("alpha-a3-0", "IDLE+CLOUD+RESERVED")
 	w.Node("alpha-a3-0").LastBusyTime = noon.Add(-time.Hour)
-	w.door().Start = noon.Add(10 * time.Minute)
+	w.doorStarts(10 * time.Minute)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm())
 }
 
 // The door was made while the daemon's clock was ahead, or when the other partition still had
 // jobs wait pending.
 func TestDoorOpensIfAnotherComponentWaitsConfiguring(t *testing.T) {
-	w := newSeveralPlaces("")
-	other := w.Snap.Jobs[0]
-	w.Snap.Jobs[0].HetID = 7
-	other.ID, other.ArrayID, other.HetID, other.HetOffset, other.Partition, other.Reservation = 8, 8, 7, 1, "od", ""
-	w.Snap.Jobs = append(w.Snap.Jobs, other)
-	w.Snap.Jobs[0].Reservation = memo.DoorReservation("alpha", "7+0", noon.Add(-time.Minute))
-	w.reserve(w.Snap.Jobs[0].Reservation, 14*time.Minute, "alpha-us-[0-1]")
-	assert.NotContains(t, fmt.Sprint(plan.Compute(w.Scene()).Actions), "from 2026-11-21T12:00:00Z")
+	w := newSeveralPlaces()
+	w.job().HetID = 7
+	other := w.another(8)
+	other.HetOffset, other.Partition, other.Reservation = 1, "od", ""
+	w.job().Reservation = memo.DoorReservation("alpha", "7+0", noon.Add(-time.Minute))
+	w.reserve(w.job().Reservation, 14*time.Minute, "alpha-us-[0-1]")
+	assert.NotContains(t, w.inCompute(), "from 2026-11-21T12:00:00Z")
 	for i := range w.Config.Partitions {
 		w.Config.Partitions[i].Exclusive = w.Config.Partitions[i].Name != "od"
 	}
-	assert.Contains(t, fmt.Sprint(plan.Compute(w.Scene()).Actions), "from 2026-11-21T12:00:00Z")
+	assert.Contains(t, w.inCompute(), "from 2026-11-21T12:00:00Z")
 }
 
 func TestComponentWithAPlanWaitsForTheOneWithout(t *testing.T) {
-	w := severalPlacesOf(4, "")
+	w := severalPlacesOf(4)
 	w.planned("alpha-us-[0-1]").HetID = 7
-	other := w.Snap.Jobs[0]
-	other.ID, other.ArrayID, other.HetID, other.HetOffset, other.Partition, other.Planned, other.Reason = 8, 8, 7, 1, "eu", nil, "Resources"
-	w.Snap.Jobs = append(w.Snap.Jobs, other)
+	other := w.another(8)
+	other.HetOffset, other.Partition, other.Planned, other.Reason = 1, "eu", nil, "Resources"
 	told := map[uint32]string{}
 	for _, held := range plan.Compute(scene.Of(w.Config, w.Snap)).Held {
 		told[held.Job] = held.Obstacle

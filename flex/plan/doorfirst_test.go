@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -36,7 +35,7 @@ func TestMachinesAreRequestedOnceSlurmHasSeenTheJobUseItsDoor(t *testing.T) {
 			w := newWaitingPending()
 			w.made(30 * time.Second)
 			test.given(w)
-			p := plan.Compute(w.Scene())
+			p := w.plan()
 			assert.Equal(t, test.requests, len(asked(p)) > 0)
 			assert.Equal(t, test.requests, p.Needed["alpha-a3-0"], "a request that is still to be sent")
 		})
@@ -46,11 +45,11 @@ func TestMachinesAreRequestedOnceSlurmHasSeenTheJobUseItsDoor(t *testing.T) {
 func TestRequestUnderWayIsNeededOnlyWhileItsJobLacksNodes(t *testing.T) {
 	w := newWaitingPending()
 	w.Snap.Asking = map[string]bool{"alpha-a3-0": true, "alpha-a3-1": true}
-	p := plan.Compute(w.Scene())
+	p := w.plan()
 	assert.Empty(t, asked(p))
 	assert.True(t, p.Needed["alpha-a3-0"] && p.Needed["alpha-a3-1"])
 	w.job().Reason = "Dependency"
-	assert.Empty(t, plan.Compute(w.Scene()).Needed)
+	assert.Empty(t, w.plan().Needed)
 }
 
 // J4: on 22.05, a job cannot use a reservation if the controller does not know its user.
@@ -59,7 +58,7 @@ func TestJobThatMayNotUseItsDoorLosesItAndBuysNothing(t *testing.T) {
 	w.job().Reservation, w.job().User = "", "nobody"
 	w.Snap.Late = map[uint32]scene.Late{7: {Until: noon.Add(time.Minute), Refused: "Access denied to requested reservation for job 7", Unusable: true}}
 	assert.Equal(t, "delete reservation DOOR", w.inSlurm())
-	p := plan.Compute(w.Scene())
+	p := w.plan()
 	assert.Empty(t, asked(p))
 	assert.Equal(t, "slurmctld does not let it use the nodes that are reserved for it (Access denied to requested reservation for job 7): "+
 		"submit the job as a user whom the controller knows, or ask an admin", p.Held[0].Obstacle)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -24,17 +23,22 @@ func newChecked(state, why, note string) waitingPending {
 	for i := range w.Snap.Nodes[:2] {
 		w.Snap.Nodes[i].BootTime, w.Snap.Nodes[i].LastBusyTime = noon.Add(-20*time.Second), noon.Add(-10*time.Second)
 	}
-	w.bad().State, w.bad().Reason, w.bad().Comment = slurm.ParseState(state), why, note
+	w.fails(state, why, note)
 	return w
 }
 
 // bad returns alpha-a3-1.
 func (w waitingPending) bad() *slurm.Node { return &w.Snap.Nodes[1] }
 
+// fails sets the state of alpha-a3-1, and what its health check has written.
+func (w waitingPending) fails(state, why, note string) {
+	w.bad().State, w.bad().Reason, w.bad().Comment = slurm.ParseState(state), why, note
+}
+
 // all lists a plan's actions, except those on covers.
 func (w waitingPending) all() string {
 	var all []string
-	for _, a := range plan.Compute(w.Scene()).Actions {
+	for _, a := range w.plan().Actions {
 		if !isOnCovers(a) {
 			all = append(all, strings.ReplaceAll(a.String(), doorName, "DOOR"))
 		}
@@ -72,18 +76,18 @@ func TestMachineThatFailsItsCheckIsReplacedBehindTheDoor(t *testing.T) {
 	const record = ` extra "slurmflex: 1 boots failed, the last of an instance made 2026-11-21T11:59:30Z"`
 	w := newChecked(drained, "health: 7 of 8 GPUs", "health: 7 of 8 GPUs")
 	assert.Equal(t, replaced+` comment ""`+record, w.all())
-	assert.Contains(t, plan.Compute(w.Scene()).Problems.Texts(), "the machine of alpha-a3-1 failed its health check: 7 of 8 GPUs")
+	assert.Contains(t, w.plan().Problems.Texts(), "the machine of alpha-a3-1 failed its health check: 7 of 8 GPUs")
 	assert.Equal(t, replaced+` comment ""`+record, newChecked(drained, "", "health: 7 of 8 GPUs").all(), "Slurm has cleared the Reason")
 	assert.Equal(t, replaced+record, newChecked(drained, "NHC: 7 of 8 GPUs", "").all())
 
-	w.bad().State, w.bad().Reason, w.bad().Comment = slurm.ParseState("IDLE+CLOUD+DRAIN+POWER_DOWN"), "", ""
+	w.fails("IDLE+CLOUD+DRAIN+POWER_DOWN", "", "")
 	assert.NotContains(t, w.inSlurm(), "DOOR", "26.05 shows the drain for a second more")
-	w.bad().State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
+	w.Nodes("alpha-a3-1", "IDLE+CLOUD+POWERING_DOWN")
 	assert.Equal(t, "delete instances alpha-a3-1 of alpha-a3-job-7", w.all(), "the other machine is kept")
 	w.Snap.Instances = w.Snap.Instances[:1]
 	w.Snap.Groups[0].TargetSize = 1
 	assert.Equal(t, "set nodes alpha-a3-1 resume", w.all())
-	w.bad().State = slurm.ParseState(scenetest.PoweredDown)
+	w.Nodes("alpha-a3-1", scenetest.PoweredDown)
 	assert.Contains(t, w.all(), "request 1 node (alpha-a3-1) in alpha-a3-job-7/a2")
 	w.Snap.Now = noon.Add(9*time.Minute + 30*time.Second)
 	assert.NotContains(t, w.inSlurm(), "return", "gang_timeout counts from the machine that failed")
@@ -96,15 +100,12 @@ func TestMachineThatFailsItsCheckUnderAJobGoesAfterTheJob(t *testing.T) {
 	w.salvaging()
 	w.keep()
 	w.Config.FlexSetOf("alpha-a3-0").Flex.HealthCheck = 2 * time.Minute
-	fails := func(state string) {
-		w.bad().State, w.bad().Reason, w.bad().Comment = slurm.ParseState(state), "health: no GPU", "health: no GPU"
-	}
 	const goes = "set nodes alpha-a3-1 power_down_force"
-	fails("ALLOCATED+CLOUD+DRAIN")
+	w.fails("ALLOCATED+CLOUD+DRAIN", "health: no GPU", "health: no GPU")
 	assert.Empty(t, w.all(), "its job runs on")
 	w.requeued()
-	fails("IDLE+CLOUD+DRAIN+RESERVED")
-	w.Snap.Nodes[2].State = slurm.ParseState(scenetest.PoweredDown)
+	w.fails(drained, "health: no GPU", "health: no GPU")
+	w.Nodes("alpha-a3-2", scenetest.PoweredDown)
 	assert.Contains(t, w.all(), goes, "salvage does not keep it")
 	assert.Contains(t, w.all(), "reserve alpha-a3-[0,2-3] from ", "but the other one")
 	w.Snap.Jobs = nil
@@ -116,9 +117,9 @@ func TestDoorStaysClosedWhileAMachineIsChecked(t *testing.T) {
 	for _, reason := range []string{"health: checking", ""} {
 		w := newChecked(drained, reason, "")
 		assert.Empty(t, w.all(), "reason %q", reason)
-		w.bad().State = slurm.ParseState("IDLE+CLOUD+DRAIN+POWERED_DOWN+RESERVED")
+		w.Nodes("alpha-a3-1", "IDLE+CLOUD+DRAIN+POWERED_DOWN+RESERVED")
 		assert.Empty(t, w.all(), "before slurmd registers, reason %q", reason)
-		w.bad().State = slurm.ParseState(drained)
+		w.Nodes("alpha-a3-1", drained)
 		w.Snap.Now = noon.Add(110 * time.Second)
 		assert.Contains(t, w.all(), "failed its health check: no result within health_check 00:02:00", "reason %q", reason)
 	}
@@ -136,7 +137,7 @@ func TestAdminsDrainIsNoFailedCheck(t *testing.T) {
 
 func TestFailedChecksBlockANodeset(t *testing.T) {
 	w := newChecked(drained, "health: 7 of 8 GPUs", "")
-	blocks := func() []scene.Block { return plan.Compute(w.Scene()).Blocks }
+	blocks := func() []scene.Block { return w.plan().Blocks }
 	w.Snap.Instances[0].Created = noon.Add(-6 * time.Minute)
 	failed := func(n int) {
 		w.bad().Extra = fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-5*time.Minute).Format(time.RFC3339))
@@ -145,7 +146,7 @@ func TestFailedChecksBlockANodeset(t *testing.T) {
 	assert.Empty(t, blocks())
 	failed(4)
 	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(89*time.Minute + 30*time.Second)}}, blocks())
-	w.bad().State = slurm.ParseState("IDLE+CLOUD+RESERVED")
+	w.Nodes("alpha-a3-1", "IDLE+CLOUD+RESERVED")
 	assert.Empty(t, blocks(), "a machine has passed")
 }
 
@@ -154,7 +155,7 @@ func TestMachineOnTheHostOfAFailedOneIsNamed(t *testing.T) {
 	w.Snap.Instances[1].Host = "1/2/3"
 	problems := func(ago time.Duration) string {
 		w.Snap.BadHosts = map[string]scene.BadHost{"1/2/3": {Node: "alpha-a3-2", Why: "7 of 8 GPUs", At: noon.Add(-ago)}}
-		return strings.Join(plan.Compute(w.Scene()).Problems.Texts(), "\n")
+		return strings.Join(w.plan().Problems.Texts(), "\n")
 	}
 	assert.Contains(t, problems(time.Hour), "instance alpha-a3-1 is on host 1/2/3 again: the machine of alpha-a3-2 failed its health check: 7 of 8 GPUs at 2026-11-21T11:00:00Z")
 	assert.NotContains(t, problems(0), "1/2/3", "it is that machine itself")

@@ -14,8 +14,8 @@ import (
 
 // keeping returns alpha's configuration with keep_idle: 1800 for nodeset fix, which has leases of
 // an hour.
-func keeping(t testing.TB) *config.Config {
-	cfg := alphaConfig(t)
+func keeping() *config.Config {
+	cfg := alphaCopy()
 	cfg.FlexSetOf("alpha-fix-0").Flex.KeepIdle = 30 * time.Minute
 	return cfg
 }
@@ -30,7 +30,7 @@ func idleFor(list, state string, idle, left time.Duration) part {
 const idleUp = "IDLE+CLOUD"
 
 func TestIdleMachineIsKeptForKeepIdle(t *testing.T) {
-	in := situations(t, keeping(t))
+	in := situations(t, keeping())
 	in("it is kept with its group after its job has left the queue", seen(idleFor("alpha-fix-[0-1]", idleUp, 29*time.Minute, time.Hour)))
 	in("it is powered down after keep_idle", seen(idleFor("alpha-fix-[0-1]", idleUp, 30*time.Minute, time.Hour)), "set nodes alpha-fix-[0-1] power_down")
 	in("it is powered down when its lease is too short for another job", seen(idleFor("alpha-fix-0", idleUp, time.Minute, 10*time.Minute)),
@@ -49,8 +49,8 @@ func TestJobReleasesAWarmMachineAfterGangTimeout(t *testing.T) {
 			job(8, "train", "30:00", configured, "alpha-fix-[0-1]"), started(8, ago),
 			group("alpha-fix-job-8", forJob("fix", 8), request("a1", mig.Accepted, "alpha-fix-1", time.Hour)))
 	}
-	assert.Empty(t, actions(planOf(keeping(t), given(9*time.Minute))))
-	assert.Subset(t, actions(planOf(keeping(t), given(15*time.Minute))), []string{
+	assert.Empty(t, actions(planOf(keeping(), given(9*time.Minute))))
+	assert.Subset(t, actions(planOf(keeping(), given(15*time.Minute))), []string{
 		"return alpha-fix-1 to Slurm and requeue job 8: 1 node arrived at 11:45:00 but 1 other did not within gang_timeout 00:10:00",
 		"set nodes alpha-fix-0 power_down",
 	})

@@ -25,7 +25,7 @@ func TestTwoIncompleteAllocationsAreReturnedOneAfterTheOther(t *testing.T) {
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-0,alpha-a3-2", noon.Add(time.Hour)), and(more...))
 	}
 	returned := func(s scene.Snapshot) (jobs []uint32) {
-		for _, a := range planOf(alphaConfig(t), s).Actions {
+		for _, a := range planOf(alphaConfig, s).Actions {
 			if a, ok := a.(action.ReturnNodes); ok {
 				jobs = append(jobs, a.Job)
 			}

@@ -18,11 +18,11 @@ import (
 
 func TestWaitOutlastsAChangeOfTheConfiguration(t *testing.T) {
 	given := func(of uint32, limit string) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
+		return seen(awaits(7, "alpha-a3-0"), timeLimit(limit),
 			group("alpha-a3-job-7", forJob("a3", of), request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute)))
 	}
 	cancelled := []string{"cancel request alpha-a3-job-7/a1"}
-	longer := parsed(t, strings.Replace(alpha, "job_duration_margin: 0", "job_duration_margin: 600", 1))
+	longer := parsed(strings.Replace(alpha, "job_duration_margin: 0", "job_duration_margin: 600", 1))
 	assert.Empty(t, actions(planOf(longer, given(7, "20:00"))), "its lease does not change")
 	assert.Equal(t, cancelled, actions(planOf(longer, given(7, "21:00"))), "the job itself needs longer")
 	assert.Equal(t, cancelled, actions(planOf(longer, given(7, "UNLIMITED"))))
@@ -30,16 +30,15 @@ func TestWaitOutlastsAChangeOfTheConfiguration(t *testing.T) {
 }
 
 func TestJobsOfManyKindsGetTheirNodes(t *testing.T) {
-	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
-	in := situations(t, alphaConfig(t))
-	in("on a shared node the lease is the longest of the jobs' time limits", seen(nodes("alpha-a3-0", mixed),
+	in := situations(t, alphaConfig)
+	in("on a shared node the lease is the longest of the jobs' time limits", seen(nodes("alpha-a3-0", risingMixed),
 		job(7, "shared", "15:00", configured, "alpha-a3-0"), job(8, "shared", "20:00", configured, "alpha-a3-0"),
 		job(9, "shared", "10:00", configured, "alpha-a3-0")),
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:20:00")
 	in("a node is requested that another job shows, too, which completes on nodes that do not answer", seen(nodes("alpha-a3-0", poweringUp),
 		job(6, "train", "15:00", slurm.JobCompleting, "alpha-a3-[0-1]"), job(7, "train", "15:00", configured, "alpha-a3-0")),
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
-	in("a shared node stays wanted when one of its jobs is cancelled", seen(nodes("alpha-a3-0", mixed),
+	in("a shared node stays wanted when one of its jobs is cancelled", seen(nodes("alpha-a3-0", risingMixed),
 		job(8, "shared", "15:00", configured, "alpha-a3-0"),
 		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))))
 	in("a heterogeneous job's first component is asked for after the others, because it has the script",
@@ -77,7 +76,7 @@ func TestUnreadableTimeLimitIsReported(t *testing.T) {
 		"alpha-a3-0":  {"alpha-a3-job-7: the time limit of job 7 is not understood, and its lease is 7-00:00:00; set it again: scontrol update jobid=7 timelimit=TIME"},
 		"alpha-fix-0": nil, // its lease does not depend on the time limit
 	} {
-		p := planOf(alphaConfig(t), seen(nodes(list, poweringUp), job(7, "train", "SOON", configured, list)))
+		p := alphaPlan(awaits(7, list), timeLimit("SOON"))
 		assert.Len(t, p.Actions, 2)
 		assert.Equal(t, want, p.Problems.Texts())
 	}
@@ -108,17 +107,17 @@ func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 					return strings.HasPrefix(a, "set AdminComment") || strings.HasPrefix(a, "set nodes")
 				})
 			}
-			assert.ElementsMatch(t, c.hopeless, does(alphaConfig(t)), "of a request that is refused")
+			assert.ElementsMatch(t, c.hopeless, does(alphaConfig), "of a request that is refused")
 			s.Groups[0].Requests[0].Cause = mig.CauseCapacity
-			assert.ElementsMatch(t, c.not, does(with(t, "provision_timeout: 600")), "of one that finds no capacity")
+			assert.ElementsMatch(t, c.not, does(with("provision_timeout: 600")), "of one that finds no capacity")
 		})
 	}
 }
 
 func TestOnlyCancelEndsTheWaitOfAJobThatSlurmWouldEnd(t *testing.T) {
-	s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour))
+	s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), queued("alpha-a3-0", time.Hour))
 	plan := func(timeout int, then string) Plan {
-		p := planOf(with(t, fmt.Sprintf("provision_timeout: %d, on_provision_timeout: %s", timeout, then)), s)
+		p := planOf(with(fmt.Sprintf("provision_timeout: %d, on_provision_timeout: %s", timeout, then)), s)
 		return p
 	}
 	for _, then := range []string{"requeue", "hold", "cancel"} {
@@ -140,7 +139,7 @@ func TestReturnedJobLeavesAnotherTheNodeOfItsRequest(t *testing.T) {
 		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", mig.MaxDuration)))
 	s.Refused["alpha-a3-job-8"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
-	assert.Contains(t, planOf(alphaConfig(t), s).Actions, action.ReturnNodes{
+	assert.Contains(t, planOf(alphaConfig, s).Actions, action.ReturnNodes{
 		OfJob: action.OfJob{Job: 8}, Name: "8", Nodes: []string{"alpha-a3-1"}, Reason: "no", Then: action.Hold,
 	})
 }
@@ -149,27 +148,27 @@ func TestReturnedJobLeavesAnotherTheNodeOfItsRequest(t *testing.T) {
 func TestOwnerReadsHowLongTheJobWaited(t *testing.T) {
 	const end = "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"
 	given := func(told string, requests ...mig.Request) scene.Snapshot {
-		return seen(nodes("alpha-a3-[0-1]", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
+		return seen(runsOn(7, "alpha-a3-[0-1]"), timeLimit("1:00:00"),
 			group("alpha-a3-job-7", forJob("a3", 7), requests...), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 0, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)),
 			func(s *setting) { s.Told = map[uint32]string{7: told} })
 	}
 	records := []mig.Request{failed("a1", "alpha-a3-[0-1]", mig.CauseCapacity, 130*time.Minute), request("a2", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)}
 	waiting := given("flex-start: waiting 2h for 2 × a3", records...)
-	assert.Equal(t, end+"; waited 2h10m for 2 × a3-machine", tells(planOf(alphaConfig(t), waiting))[7])
-	assert.Empty(t, tells(planOf(alphaConfig(t), given(end+"; waited 2h10m for 2 × a3-machine"))), "the records are gone")
+	assert.Equal(t, end+"; waited 2h10m for 2 × a3-machine", tells(planOf(alphaConfig, waiting))[7])
+	assert.Empty(t, tells(planOf(alphaConfig, given(end+"; waited 2h10m for 2 × a3-machine"))), "the records are gone")
 }
 
 func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
-	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"), important(9), started(7, 130*time.Minute),
+	s := seen(awaits(7, "alpha-a3-0"), shared, timeLimit("1:00:00"), important(9), started(7, 130*time.Minute),
 		job(8, "shared", "1:00:00", configured, "alpha-a3-0"), refused("alpha-a3-job-7", mig.CauseCapacity, time.Second, 1), askedFor(130*time.Minute))
 	for then, want := range map[string][]string{"requeue": nil, "hold": nil, "cancel": {
 		"return no nodes to Slurm and cancel job 7: no capacity for 1 × a3-machine in 2h10m (provision_timeout 02:00:00)",
 	}} {
-		assert.Equal(t, want, returned(planOf(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s)), "job 8 waits on")
+		assert.Equal(t, want, returned(planOf(with("provision_timeout: 7200, on_provision_timeout: "+then), s)), "job 8 waits on")
 	}
 	s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
-	assert.Contains(t, planOf(alphaConfig(t), s).Actions, action.ReturnNodes{
+	assert.Contains(t, planOf(alphaConfig, s).Actions, action.ReturnNodes{
 		OfJob: action.OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: action.Hold,
 	}, "nothing could help either of them")
 }
@@ -179,9 +178,9 @@ func TestJobWithAHopelessRequestRetriesOnlyOnceReleased(t *testing.T) {
 		return seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, refused)),
 			func(s *setting) { s.Jobs[0].Start = noon.Add(-started) })
 	}
-	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, planned(t, given(61*time.Minute, time.Hour)))
+	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, planned(given(61*time.Minute, time.Hour)))
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
-		planned(t, given(time.Minute, time.Hour)), "an admin has released it since")
+		planned(given(time.Minute, time.Hour)), "an admin has released it since")
 	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: attempt 1 failed: STOCKOUT: none; retrying at 2026-11-21T12:00:58Z"`},
-		planned(t, given(time.Second, 2*time.Second)), "an admin has released it at once")
+		planned(given(time.Second, 2*time.Second)), "an admin has released it at once")
 }

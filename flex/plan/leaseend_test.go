@@ -46,7 +46,7 @@ func requeuesAt(left time.Duration) string {
 func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	const signals, requeued, sends = "send USR1 to job 7", "requeue job 7", "; slurmflex sends it USR1"
 	asks := reached(scene.BySignal)
-	guarded := with(t, "on_lease_end: requeue, lease_end_warning: 600")
+	guarded := with("on_lease_end: requeue, lease_end_warning: 600")
 	in := situations(t, guarded)
 	in("then its script is signalled, which its owner reads first", seen(runsFor("5:00:00", 600*time.Second), asks), says(endsAt(600*time.Second)+sends), signals)
 	in("also if the signal was announced and not sent", seen(runsFor("5:00:00", 590*time.Second), asks, told(7, endsAt(590*time.Second)+sends)), signals)
@@ -68,13 +68,13 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	unread.Ends = map[string]time.Time{"alpha-a3-0": noon.Add(time.Minute)}
 	in("but by one that an earlier pass has seen", unread,
 		says("flex-start: requeued: the lease of its nodes ends or maintenance of a host begins at 2026-11-21T12:01:00Z, before its time limit"), requeued)
-	situations(t, with(t, "lease_end_warning: 600"))("a job is only warned where it is not to be requeued",
+	situations(t, with("lease_end_warning: 600"))("a job is only warned where it is not to be requeued",
 		seen(runsFor("5:00:00", time.Minute), asks, told(7, endsAt(time.Minute)+warnedThen)))
 }
 
 // A list lacks a machine of a job that has been signalled, perhaps the one that ends first.
 func TestSignalIsNotRepeatedAfterADoubtfulLoss(t *testing.T) {
-	cfg := with(t, "on_lease_end: requeue, lease_end_warning: 600")
+	cfg := with("on_lease_end: requeue, lease_end_warning: 600")
 	warned := endsAt(300*time.Second) + warnedThen
 	given := func(text string, more ...part) Plan {
 		return planOf(cfg, seen(runsFor("5:00:00", 300*time.Second), reached(scene.BySignal), told(7, text), and(more...)))
@@ -96,7 +96,7 @@ func TestSignalIsNotRepeatedAfterADoubtfulLoss(t *testing.T) {
 
 // U3: the signal kills a script that does not catch it.
 func TestOnlyAJobThatAskedForTheSignalIsSignalled(t *testing.T) {
-	in := situations(t, with(t, "on_lease_end: requeue, lease_end_warning: 600"))
+	in := situations(t, with("on_lease_end: requeue, lease_end_warning: 600"))
 	in("nor one that asked, in the last minute: it is requeued", seen(runsFor("5:00:00", 50*time.Second), reached(scene.BySignal)), requeuesAt(50*time.Second), "requeue job 7")
 	in("a salloc reads it on its terminal", seen(runsFor("5:00:00", 300*time.Second), reached(scene.ByTerminal)), "notify the terminal of job 7")
 	kept := seen(runsFor("5:00:00", 300*time.Second), told(7, ""))
@@ -110,7 +110,7 @@ func TestHeterogeneousJobIsRequeuedOnceAtItsFirstLeaseEnd(t *testing.T) {
 		job(8, "train", "5:00:00", slurm.JobRunning, "alpha-a3-1"), component(7, 1), started(8, time.Hour),
 		leasedTo(7, "alpha-a3-0", time.Hour, 100*time.Second), leasedTo(8, "alpha-a3-1", time.Hour, 90*time.Second))
 	var requeued []uint32
-	for _, a := range planOf(with(t, "on_lease_end: requeue"), both).Actions {
+	for _, a := range planOf(with("on_lease_end: requeue"), both).Actions {
 		if r, ok := a.(action.RequeueJob); ok {
 			requeued = append(requeued, r.Job)
 		}
@@ -124,5 +124,5 @@ func TestJobEndsInTimeWhereItsMachineIsInAnotherUnreadRegion(t *testing.T) {
 	s.Groups[0].Region, s.Instances[0].Region, s.Instances[1].Region = "europe-west4", "europe-west4", "europe-west4"
 	s.LastKnown = map[string]scene.LastKnown{"europe-west4": {Groups: s.Groups, Instances: s.Instances}}
 	s.Groups, s.Instances, s.Ends = nil, nil, map[string]time.Time{"alpha-a3-0": noon.Add(2 * time.Minute)}
-	assert.Contains(t, actions(planOf(with(t, "on_lease_end: requeue"), s)), "requeue job 7")
+	assert.Contains(t, actions(planOf(with("on_lease_end: requeue"), s)), "requeue job 7")
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
@@ -24,7 +23,7 @@ type limitedPending struct{ waitingPending }
 
 func newLimitedPending() limitedPending {
 	w := limitedPending{waitingPendingIn(8)}
-	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
+	w.jobless()
 	w.Snap.Partitions[0].PerNode = map[string]int64{"cpu": 4, "gres/gpu": 2}
 	w.Snap.Allowances = slurm.Allowances{
 		Associations: map[slurm.AssociationKey]*slurm.Association{},
@@ -72,7 +71,7 @@ func (w limitedPending) limit(name, limit, of string, most, used int64) {
 
 // doors returns the jobs that get doors, and the obstacles of those that do not.
 func (w limitedPending) doors() (doors []uint32, held map[uint32]string) {
-	p := plan.Compute(w.Scene())
+	p := w.plan()
 	held = map[uint32]string{}
 	for _, a := range p.Actions {
 		if use, ok := a.(action.UseReservation); ok && !use.Leave {
@@ -209,7 +208,7 @@ func TestUnreadLimitsAreReportedAndHoldNothingBack(t *testing.T) {
 	w := newLimitedPending()
 	w.waits(1, ml)
 	w.Snap.Allowances, w.Snap.AllowancesErr = slurm.Allowances{}, errors.New("scontrol: no answer within 30s")
-	p := plan.Compute(w.Scene())
+	p := w.plan()
 	assert.Contains(t, strings.Join(p.Problems.Texts(), "\n"), "could not be read")
 	doors, _ := w.doors()
 	assert.Equal(t, []uint32{1}, doors)

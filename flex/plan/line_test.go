@@ -28,7 +28,7 @@ func (w severalPlaces) ahead(jobs ...uint32) (all []string) {
 }
 
 func TestJobsWaitInTheOrderOfRequests(t *testing.T) {
-	w := newSeveralPlaces("")
+	w := newSeveralPlaces()
 	w.waits(10 * time.Minute)
 	w.Requested(7, "alpha-us-[0-1]", 10*time.Minute)
 	w.submit(8, "us")
@@ -43,7 +43,7 @@ func TestJobsWaitInTheOrderOfRequests(t *testing.T) {
 }
 
 func TestOnlyJobsThatLackOnlyNodesWaitInLine(t *testing.T) {
-	w := newSeveralPlaces("")
+	w := newSeveralPlaces()
 	w.submit(8, "us").Reason = "Dependency"
 	w.submit(9, "us").Reason = "Licenses"
 	tasks := w.submit(10, "us")

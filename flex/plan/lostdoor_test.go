@@ -19,8 +19,8 @@ func TestJobWithARequestKeepsItsNodesWithoutADoor(t *testing.T) {
 	assert.Empty(t, w.inSlurm(), "a drained node")
 	assert.NotContains(t, w.inCompute(), "cancel request")
 	w.Nodes("alpha-a3-0", scenetest.PoweredDown)
-	w.Snap.Reservations = w.Snap.Reservations[:1]
-	w.job().Reservation, w.job().Reason = "", "ReqNodeNotAvail, May be reserved for other job"
+	w.doorless()
+	w.offDoor()
 	w.planned("alpha-a3-[2-3]")
 	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW", strings.ReplaceAll(w.inSlurm(), newDoor("7"), "NEW"))
 	assert.NotContains(t, w.inCompute(), "request ")

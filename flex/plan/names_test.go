@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 )
@@ -19,13 +18,12 @@ func TestNodesetWithoutNodesForAMoreImportantJobIsNamed(t *testing.T) {
 	named := func(change func(w waitingPending)) bool {
 		w := newWaitingPending()
 		w.reserve("slurmflex-alpha.door-8-1795262400", 14*time.Minute, "alpha-a3-[2-3]", "PURGE_COMP=00:05:00")
-		running := w.Snap.Jobs[0]
-		w.Snap.Jobs = append(w.Snap.Jobs, running, running)
-		w.Snap.Jobs[1].ID, w.Snap.Jobs[1].ArrayID, w.Snap.Jobs[1].Priority, w.Snap.Jobs[1].Reservation = 8, 8, 20, "slurmflex-alpha.door-8-1795262400"
-		w.Snap.Jobs[2].ID, w.Snap.Jobs[2].ArrayID, w.Snap.Jobs[2].Priority, w.Snap.Jobs[2].Reservation = 9, 9, 30, ""
-		w.Snap.Jobs[2].Reason = "Resources"
+		waits := w.another(8)
+		waits.Priority, waits.Reservation = 20, "slurmflex-alpha.door-8-1795262400"
+		lacks := w.another(9)
+		lacks.Priority, lacks.Reservation, lacks.Reason = 30, "", "Resources"
 		change(w)
-		return slices.ContainsFunc(plan.Compute(w.Scene()).Problems, func(p scene.Problem) bool { return p.Text == full })
+		return slices.ContainsFunc(w.plan().Problems, func(p scene.Problem) bool { return p.Text == full })
 	}
 	assert.True(t, named(func(waitingPending) {}))
 	assert.False(t, named(func(w waitingPending) { w.Snap.Jobs[2].Priority = 5 }), "it is the least important one")
@@ -40,7 +38,7 @@ func TestOwnerReadsOfAShortLeaseBeforeTheJobStarts(t *testing.T) {
 		w.up("alpha-a3-[0-1]")
 		w.Nodes("alpha-a3-[0-1]", "IDLE+CLOUD+POWERED_DOWN+RESERVED") // they boot
 		w.job().Limit.Duration = limit
-		for _, a := range plan.Compute(w.Scene()).Actions {
+		for _, a := range w.plan().Actions {
 			if c, ok := a.(action.CommentJob); ok && strings.Contains(c.Text, "nodes end") {
 				return c.Text
 			}

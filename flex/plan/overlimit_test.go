@@ -14,9 +14,8 @@ import (
 )
 
 // limited returns alpha's configuration with one limit.
-func limited(t *testing.T, limit string) *config.Config {
-	t.Helper()
-	return parsed(t, alpha+"slurmflex: {limits: {all: "+limit+"}}\n")
+func limited(limit string) *config.Config {
+	return parsed(alpha + "slurmflex: {limits: {all: " + limit + "}}\n")
 }
 
 // november sets what the limit has taken in November, in GPU hours and money. A machine of nodeset a3
@@ -36,7 +35,6 @@ func november(gpuHours, cost float64) part {
 
 // Each node of job 7 takes 2 GPU hours: 8 GPUs for 15 minutes.
 func TestRequestThatWouldPassALimitWaits(t *testing.T) {
-	asks := []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
 	waits := func(text string) []string {
 		return []string{`set AdminComment of job 7: "flex-start: waiting for the limit of ` + text + `"`}
 	}
@@ -47,7 +45,7 @@ func TestRequestThatWouldPassALimitWaits(t *testing.T) {
 		given part
 		want  []string
 	}{
-		"what just fits is requested": {"{account: bio, gpu_hours: 500}", and(own, november(498, 0)), asks},
+		"what just fits is requested": {"{account: bio, gpu_hours: 500}", and(own, november(498, 0)), asksForSeven},
 		"what does not fit waits": {
 			"{account: bio, gpu_hours: 500}", and(own, november(498.5, 0)),
 			waits("account bio: 499 of 500 GPU hours of November are used or reserved; this job would take up to 2"),
@@ -68,45 +66,45 @@ func TestRequestThatWouldPassALimitWaits(t *testing.T) {
 			"{account: bio, cost: 100}", and(own, november(0, 90.5)),
 			waits("account bio: 90.50 of 100 USD of November are used or reserved; this job would take up to 10.00"),
 		},
-		"another account's limit":   {"{account: chem, gpu_hours: 1}", and(own, november(900, 0)), asks},
-		"another user's limit":      {"{user: eve, gpu_hours: 1}", and(own, user, november(900, 0)), asks},
-		"another partition's limit": {"{partition: shared, gpu_hours: 1}", and(own, november(900, 0)), asks},
+		"another account's limit":   {"{account: chem, gpu_hours: 1}", and(own, november(900, 0)), asksForSeven},
+		"another user's limit":      {"{user: eve, gpu_hours: 1}", and(own, user, november(900, 0)), asksForSeven},
+		"another partition's limit": {"{partition: shared, gpu_hours: 1}", and(own, november(900, 0)), asksForSeven},
 		"an unread history holds nothing back": {
-			"{account: bio, gpu_hours: 1}", and(own, november(900, 0), func(s *setting) { s.Spent = scene.Spent{Err: errors.New("disk")} }), asks,
+			"{account: bio, gpu_hours: 1}", and(own, november(900, 0), func(s *setting) { s.Spent = scene.Spent{Err: errors.New("disk")} }), asksForSeven,
 		},
 	} {
-		situations(t, limited(t, test.limit))(name, seen(test.given), test.want...)
+		situations(t, limited(test.limit))(name, seen(test.given), test.want...)
 	}
 }
 
 func TestLiveRequestsAndMachinesCountTowardsALimit(t *testing.T) {
-	cfg := limited(t, "{account: bio, gpu_hours: 500}")
+	cfg := limited("{account: bio, gpu_hours: 500}")
 	whole := func(more ...part) float64 {
 		p := planOf(cfg, seen(november(100, 0), and(more...)))
 		return p.Limits[0].Whole.GPU / 3600
 	}
 	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1")), 0.001, "the request that the pass makes")
 	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1"), groupOf(8, accepted("alpha-a3-1"))), 0.001, "a live request")
-	running := and(nodes("alpha-a3-2", running), job(8, "train", "1:00:00", slurm.JobRunning, "alpha-a3-2"), started(8, 30*time.Minute))
-	assert.InDelta(t, 108, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour)), 0.001, "a job's machine from its creation up to the job's end")
+	running := and(runsOn(8, "alpha-a3-2"), timeLimit("1:00:00"), started(8, 30*time.Minute), leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour))
+	assert.InDelta(t, 108, whole(running), 0.001, "a job's machine from its creation up to the job's end")
 	assert.InDelta(t, 100, whole(nodes("alpha-a3-2", "IDLE+CLOUD"), leasedTo(8, "alpha-a3-2", time.Hour, time.Hour)), 0.001, "not an idle machine")
 	unread := func(s *setting) {
 		s.LastKnown = map[string]scene.LastKnown{"us-central1": {Groups: s.Groups, Instances: s.Instances}}
 		s.Groups, s.Instances, s.Unseen = nil, nil, map[string]error{"us-central1": errors.New("503")}
 	}
-	assert.InDelta(t, 108, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour), unread), 0.001, "in an unread region as last known")
+	assert.InDelta(t, 108, whole(running, unread), 0.001, "in an unread region as last known")
 	lastMinutes := func(s *setting) { s.Spent.Of[0].To = noon.Add(15 * time.Minute) }
-	assert.InDelta(t, 106, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour), lastMinutes), 0.001, "or up to the end of the period")
+	assert.InDelta(t, 106, whole(running, lastMinutes), 0.001, "or up to the end of the period")
 	counted := func(s *setting) {
 		in := s.Instances[0]
 		s.Spent.Counted = map[string]time.Time{scene.LeaseOf(in.Zone, in.Name, in.Created): noon.Add(-15 * time.Minute)}
 	}
-	assert.InDelta(t, 106, whole(running, leasedTo(8, "alpha-a3-2", 30*time.Minute, time.Hour), counted), 0.001, "what the history has counts once")
+	assert.InDelta(t, 106, whole(running, counted), 0.001, "what the history has counts once")
 }
 
 func TestMoreImportantJobsSpendALimitFirst(t *testing.T) {
 	given := seen(awaits(7, "alpha-a3-0"), important(1), awaits(8, "alpha-a3-1"), important(2), november(497, 0))
-	p := planOf(limited(t, "{account: bio, gpu_hours: 500}"), given)
+	p := planOf(limited("{account: bio, gpu_hours: 500}"), given)
 	assert.Equal(t, []string{"create group alpha-a3-job-8 in us-central1", "request 1 node (alpha-a3-1) in alpha-a3-job-8/a1 for 00:15:00"}, withoutComments(p))
 	var waits []demand.Wait
 	for _, w := range p.Waits {
@@ -119,7 +117,7 @@ func TestMoreImportantJobsSpendALimitFirst(t *testing.T) {
 }
 
 func TestUnreadHistoryIsAProblem(t *testing.T) {
-	p := planOf(limited(t, "{gpu_hours: 1}"), seen(func(s *setting) { s.Spent.Err, s.AccountsErr = errors.New("disk"), errors.New("squeue") }))
+	p := planOf(limited("{gpu_hours: 1}"), seen(func(s *setting) { s.Spent.Err, s.AccountsErr = errors.New("disk"), errors.New("squeue") }))
 	assert.Equal(t, []string{
 		"the limits on GPU hours and cost hold back no job until this is fixed: disk",
 		"the limits on GPU hours and cost hold back no job until this is fixed: squeue",

@@ -23,7 +23,10 @@ import (
 
 // waitingPending is a cluster of four covered nodes where job 7 waits for two machines. The job has
 // a door over the first two nodes that was made a minute ago.
-type waitingPending struct{ *scenetest.World }
+type waitingPending struct{ pendingWorld }
+
+// pendingWorld is a cluster of covered nodes. Its first reservation is the cover, its first job is job 7.
+type pendingWorld struct{ *scenetest.World }
 
 var (
 	coverName = memo.CoverReservation("alpha", memo.ColdCover, noon.Add(-10*time.Minute))
@@ -43,8 +46,8 @@ func newWaitingPending() waitingPending { return waitingPendingIn(4) }
 
 // waitingPendingIn returns that cluster with more nodes.
 func waitingPendingIn(size int) waitingPending {
-	w := waitingPending{scenetest.New(scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\nslurmflex: {waiting: pending}",
-		scenetest.FlexSet("a3", "us-central1-a", fmt.Sprint("node_count_dynamic_max: ", size), "max_run_duration: 14400")))}
+	w := waitingPending{pendingWorld{scenetest.New(scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\nslurmflex: {waiting: pending}",
+		scenetest.FlexSet("a3", "us-central1-a", fmt.Sprint("node_count_dynamic_max: ", size), "max_run_duration: 14400")))}}
 	nodes := fmt.Sprintf("alpha-a3-[0-%d]", size-1)
 	w.Snap.Promises, w.Snap.SuspendTime = true, 5*time.Minute
 	w.Snap.Templates[w.Config.FlexSetOf("alpha-a3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
@@ -60,10 +63,63 @@ func waitingPendingIn(size int) waitingPending {
 	return w
 }
 
-func (w waitingPending) reserve(name string, starts time.Duration, nodes, flags string) {
+func (w pendingWorld) reserve(name string, starts time.Duration, nodes string, flags ...string) {
 	w.Snap.Reservations = append(w.Snap.Reservations, slurm.Reservation{
-		Name: name, Start: noon.Add(starts), End: endOf(name), Nodes: scenetest.Names(nodes), Flags: []string{flags},
+		Name: name, Start: noon.Add(starts), End: endOf(name), Nodes: scenetest.Names(nodes), Flags: flags,
 	})
+}
+
+// covers sets the nodes that the cover closes.
+func (w pendingWorld) covers(nodes string) {
+	w.Snap.Reservations[0].Nodes = scenetest.Names(nodes)
+}
+
+// doorless deletes all reservations except the cover.
+func (w pendingWorld) doorless() { w.Snap.Reservations = w.Snap.Reservations[:1] }
+
+// jobless deletes all jobs, and all reservations except the cover.
+func (w pendingWorld) jobless() {
+	w.Snap.Jobs = nil
+	w.doorless()
+}
+
+// another adds a copy of job 7 with another ID. The pointer is valid until the next job is added.
+func (w pendingWorld) another(id uint32) *slurm.Job {
+	j := *w.job()
+	j.ID, j.ArrayID = id, id
+	w.Snap.Jobs, w.Snap.Requeues[id] = append(w.Snap.Jobs, j), true
+	return &w.Snap.Jobs[len(w.Snap.Jobs)-1]
+}
+
+// offDoor makes job 7 use no door.
+func (w pendingWorld) offDoor() {
+	w.job().Reservation, w.job().Reason = "", "ReqNodeNotAvail, May be reserved for other job"
+}
+
+// charged sets what job 7 is charged for.
+func (w pendingWorld) charged(c slurm.Charge) {
+	w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: c}
+}
+
+func (w pendingWorld) plan() plan.Plan { return plan.Compute(w.Scene()) }
+
+// cases maps a situation to its change of the world, if any, and to what a pass does then.
+type cases[W any] map[string]struct {
+	given func(W)
+	want  string
+}
+
+// run runs a subtest per case, each in a new world.
+func (all cases[W]) run(t *testing.T, world func() W, does func(W) string) {
+	for name, test := range all {
+		t.Run(name, func(t *testing.T) {
+			w := world()
+			if test.given != nil {
+				test.given(w)
+			}
+			assert.Equal(t, test.want, does(w))
+		})
+	}
 }
 
 // endOf returns the end of a reservation: for the cover over cold nodes, the horizon.
@@ -75,10 +131,13 @@ func endOf(name string) time.Time {
 }
 
 // job returns job 7.
-func (w waitingPending) job() *slurm.Job { return &w.Snap.Jobs[0] }
+func (w pendingWorld) job() *slurm.Job { return &w.Snap.Jobs[0] }
 
 // door returns the reservation of job 7.
 func (w waitingPending) door() *slurm.Reservation { return &w.Snap.Reservations[1] }
+
+// doorStarts sets when the door starts.
+func (w waitingPending) doorStarts(in time.Duration) { w.door().Start = noon.Add(in) }
 
 // up makes machines of the nodes register.
 func (w waitingPending) up(nodes string) {
@@ -98,7 +157,7 @@ func (w waitingPending) onCovers() string { return w.list(true) }
 
 func (w waitingPending) list(covers bool) string {
 	var done []string
-	for _, a := range plan.Compute(w.Scene()).Actions {
+	for _, a := range w.plan().Actions {
 		if covers && isOnCovers(a) || !covers && isOnDoors(a) {
 			done = append(done, strings.NewReplacer(coverName, "COVER", doorName, "DOOR").Replace(withoutDigests(a.String())))
 		}
@@ -136,7 +195,7 @@ func TestWaitLastsSinceTheRequestAfterAnAbsence(t *testing.T) {
 	first := group.Requests[0]
 	first.Name, first.State, first.Created = "a0", mig.Failed, noon.Add(-2*time.Hour)
 	group.Requests = append([]mig.Request{first}, group.Requests...)
-	p := plan.Compute(w.Scene())
+	p := w.plan()
 	assert.Equal(t, noon.Add(-2*time.Hour), p.Waits[0].Since)
 	assert.Equal(t, noon.Add(-time.Hour), p.Waits[0].Requested)
 	assert.Contains(t, fmt.Sprint(p.Actions), "waiting since 2026-11-21T10:00:00Z for 2 × a3-highgpu-8g")
@@ -146,7 +205,7 @@ func TestJobLeavesItsDoorWhileMachinesHaveJustBecomeIdle(t *testing.T) {
 	w := newWaitingPending()
 	w.keep()
 	w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1]")
+	w.covers("alpha-a3-[0-1]")
 	assert.Equal(t, "have job 7 leave reservation DOOR", w.inSlurm())
 	w.job().Limit.Duration = 24 * time.Hour
 	assert.Empty(t, w.inSlurm(), "Slurm would not start it there, because it may run beyond the horizon")
@@ -190,7 +249,7 @@ func TestJobLeavesItsDoorWhileOrdinaryNodesHaveJustBecomeIdle(t *testing.T) {
 func TestDoorFollowsAJobThatWaitsPending(t *testing.T) {
 	w := newWaitingPending()
 	starts := func(in time.Duration) string {
-		w.door().Start = noon.Add(in)
+		w.doorStarts(in)
 		return w.inSlurm()
 	}
 	assert.Empty(t, starts(12*time.Minute+31*time.Second), "moved minutes ago")
@@ -212,8 +271,8 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 		"its job does not use it yet": {"", func(w waitingPending) { w.job().Reservation, w.job().Reason = "", "Priority" }},
 		"one machine has registered":  {"alpha-a3-0", func(waitingPending) {}},
 		"all machines have":           {"alpha-a3-[0-1]", func(waitingPending) {}},
-		"it is open":                  {"alpha-a3-[0-1]", func(w waitingPending) { w.door().Start = noon.Add(-5 * time.Second) }},
-		"its job is late":             {"alpha-a3-[0-1]", func(w waitingPending) { w.door().Start = noon.Add(-time.Minute) }},
+		"it is open":                  {"alpha-a3-[0-1]", func(w waitingPending) { w.doorStarts(-5 * time.Second) }},
+		"its job is late":             {"alpha-a3-[0-1]", func(w waitingPending) { w.doorStarts(-time.Minute) }},
 	}
 	const gone, nothing = "delete reservation DOOR", ""
 	for event, what := range map[string]struct {
@@ -247,7 +306,7 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 		"a node of it is drained": {func(w waitingPending) { w.Nodes("alpha-a3-1", scenetest.PoweredDown+"+DRAIN") }, gone, false, nil},
 		"others have reserved a node of it": {func(w waitingPending) {
 			w.reserve("theirs", 10*time.Minute, "alpha-a3-1", "MAINT")
-			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0,2-3]")
+			w.covers("alpha-a3-[0,2-3]")
 		}, gone, false, map[string]string{"it is open": nothing}},
 		"jobs are to wait configuring": {
 			func(w waitingPending) { w.Config.Options.Waiting = config.Configuring },
@@ -297,7 +356,7 @@ func TestDoorEndsOnlyIfAnothersReservationMeetsItsJob(t *testing.T) {
 			w.job().Limit.Kind = test.limit
 			w.reserve(test.reservation, test.starts, "alpha-a3-0", "MAINT")
 			if test.reservation == "theirs" {
-				w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[1-3]")
+				w.covers("alpha-a3-[1-3]")
 			}
 			assert.Equal(t, test.want, w.inSlurm())
 		})
@@ -308,32 +367,27 @@ func TestDoorEndsOnlyIfAnothersReservationMeetsItsJob(t *testing.T) {
 // for its job only.
 func TestNoOtherJobOfTheOwnerUsesADoor(t *testing.T) {
 	w := newWaitingPending()
-	other := *w.job()
-	other.ID, other.ArrayID = 9, 9
-	w.Snap.Jobs = append(w.Snap.Jobs, other)
+	w.another(9)
 	assert.Equal(t, "have job 9 leave reservation DOOR", w.inSlurm())
 
-	w.Snap.Jobs = []slurm.Job{other}
+	w.Snap.Jobs = w.Snap.Jobs[1:]
 	assert.Equal(t, "have job 9 leave reservation DOOR\ndelete reservation DOOR", w.inSlurm(), "also when the door's job has left")
 
-	w.Snap.Jobs[0].ArrayTask = "1-4"
+	w.job().ArrayTask = "1-4"
 	assert.Equal(t, "have job 9 leave reservation DOOR\ndelete reservation DOOR", w.inSlurm(), "all tasks of an array")
 
-	w.Snap.Jobs[0].State = slurm.JobRunning
+	w.job().State = slurm.JobRunning
 	assert.Equal(t, "delete reservation DOOR", w.inSlurm(), "a job that runs keeps its reservation")
 
 	w.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow}}
-	w.Snap.Jobs[0].State = slurm.JobPending
+	w.job().State = slurm.JobPending
 	assert.Empty(t, w.inSlurm(), "the job that could not be read may be the door's")
 }
 
 func TestPendingJobsGetDoors(t *testing.T) {
 	const pair = "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW"
-	for name, test := range map[string]struct {
-		given func(w waitingPending)
-		want  string
-	}{
-		"those that Slurm has planned": {func(waitingPending) {}, pair},
+	cases[waitingPending]{
+		"those that Slurm has planned": {nil, pair},
 		"those that it asks for":       {func(w waitingPending) { w.job().Needs = "alpha-a3-2" }, strings.Replace(pair, "[0-1]", "[0,2]", 1)},
 		"others if a node is down":     {func(w waitingPending) { w.Nodes("alpha-a3-[1-2]", "DOWN+CLOUD+POWERED_DOWN") }, strings.Replace(pair, "[0-1]", "[0,3]", 1)},
 		"none that it excludes":        {func(w waitingPending) { w.job().Excludes = "alpha-a3-[0-1]" }, strings.Replace(pair, "[0-1]", "[2-3]", 1)},
@@ -348,18 +402,15 @@ func TestPendingJobsGetDoors(t *testing.T) {
 		"none beside idle machines": {func(w waitingPending) {
 			w.keep()
 			w.Nodes("alpha-a3-[2-3]", scenetest.Idle)
-			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1]")
+			w.covers("alpha-a3-[0-1]")
 		}, ""},
 		"none where partitions overlap": {func(w waitingPending) { w.Snap.Partitions[0].Name = "other" }, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWaitingPending()
-			w.Snap.Reservations = w.Snap.Reservations[:1]
-			w.job().Reservation, w.job().Reason = "", "ReqNodeNotAvail, May be reserved for other job"
-			test.given(w)
-			assert.Equal(t, test.want, strings.ReplaceAll(w.inSlurm(), newDoor("7"), "NEW"))
-		})
-	}
+	}.run(t, func() waitingPending {
+		w := newWaitingPending()
+		w.doorless()
+		w.offDoor()
+		return w
+	}, func(w waitingPending) string { return strings.ReplaceAll(w.inSlurm(), newDoor("7"), "NEW") })
 }
 
 // A kept node that loses its machine must not be allocated to another job in the moment when the
@@ -367,8 +418,8 @@ func TestPendingJobsGetDoors(t *testing.T) {
 func TestCoverClosesNodesThatPowerDown(t *testing.T) {
 	w := newWaitingPending()
 	w.keep()
-	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
+	w.jobless()
+	w.covers("alpha-a3-[0-2]")
 	w.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN")
 	assert.Equal(t, "reserve alpha-a3-3", w.onCovers(), "the cover over busy nodes")
 }
@@ -388,17 +439,15 @@ func (w waitingPending) keep() {
 func TestThrottleHoldsOnceTasksHaveDoors(t *testing.T) {
 	for throttle, made := range map[int]int{2: 0, 3: 1, 0: 2} {
 		w := newWaitingPending()
-		w.Snap.Reservations = w.Snap.Reservations[:1]
+		w.doorless()
 		w.Snap.Throttles = map[uint32]int{7: throttle}
 		j := w.job()
 		j.Reservation, j.Reason, j.NodeCount, j.ArrayTask = "", "ReqNodeNotAvail, May be reserved for other job,Reservation", 1, "0-9"
 		for i := range 2 {
 			door := memo.DoorReservation("alpha", fmt.Sprintf("7_%d", i), noon.Add(-time.Minute))
 			w.reserve(door, 14*time.Minute, fmt.Sprintf("alpha-a3-%d", i), "PURGE_COMP=00:05:00")
-			task := *w.job()
-			task.ID, task.ArrayTask, task.Reservation, task.Reason = uint32(8+i), fmt.Sprint(i), door, "Reservation"
-			w.Snap.Jobs = append(w.Snap.Jobs, task)
-			w.Snap.Requeues[task.ID] = true
+			task := w.another(uint32(8 + i))
+			task.ArrayID, task.ArrayTask, task.Reservation, task.Reason = 7, fmt.Sprint(i), door, "Reservation"
 		}
 		assert.Equal(t, made, strings.Count(w.inSlurm(), "have job 7_"), throttle)
 	}
@@ -407,12 +456,9 @@ func TestThrottleHoldsOnceTasksHaveDoors(t *testing.T) {
 func TestCoverIsMadeRaisedMovedAndReplaced(t *testing.T) {
 	made := memo.CoverReservation("alpha", memo.ColdCover, noon)
 	const again = "reserve alpha-a3-[0-3] for 1380 min"
-	for name, test := range map[string]struct {
-		given func(w waitingPending)
-		want  string
-	}{
+	cases[waitingPending]{
 		"none":                    {func(w waitingPending) { w.Snap.Reservations = nil }, again},
-		"raised lately":           {func(waitingPending) {}, ""},
+		"raised lately":           {nil, ""},
 		"to be raised":            {func(w waitingPending) { w.Snap.Reservations[0].Flags[0] = "PURGE_COMP=00:14:59" }, "change reservation COVER, deleted after 17 min without a pass"},
 		"to be moved":             {func(w waitingPending) { w.Snap.Reservations[0].End = noon.Add(23*time.Hour - 2*time.Minute) }, "change reservation COVER until 2026-11-22T11:00:00Z"},
 		"beyond its end":          {func(w waitingPending) { w.Snap.Reservations[0].End = noon.Add(-time.Second) }, again},
@@ -426,14 +472,11 @@ func TestCoverIsMadeRaisedMovedAndReplaced(t *testing.T) {
 		"replaced":          {func(w waitingPending) { w.reserve(made, 0, "alpha-a3-[0-3]", "PURGE_COMP=00:06:00") }, "delete reservation COVER"},
 		"not to be read":    {func(w waitingPending) { w.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow}} }, ""},
 		"of another daemon": {func(w waitingPending) { w.Snap.Promises = false }, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWaitingPending()
-			w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
-			test.given(w)
-			assert.Equal(t, test.want, w.onCovers())
-		})
-	}
+	}.run(t, func() waitingPending {
+		w := newWaitingPending()
+		w.jobless()
+		return w
+	}, waitingPending.onCovers)
 }
 
 // A node is closed at each moment: it leaves a cover once another one has it.
@@ -443,11 +486,11 @@ func TestNodesMoveBetweenCovers(t *testing.T) {
 	assert.Equal(t, "reserve alpha-a3-[0-1]", w.onCovers(), "behind the door")
 	w.reserve(busy, -time.Minute, "alpha-a3-[0-1]", "PURGE_COMP=00:16:00")
 	assert.Equal(t, "change reservation COVER to alpha-a3-[2-3]", w.onCovers(), "then they leave the cover over cold nodes")
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[2-3]")
+	w.covers("alpha-a3-[2-3]")
 	assert.Empty(t, w.onCovers())
 	w.Snap.Jobs, w.Snap.Reservations = nil, slices.Delete(w.Snap.Reservations, 1, 2)
 	assert.Equal(t, "change reservation COVER to alpha-a3-[0-3]", w.onCovers(), "the door is gone")
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-3]")
+	w.covers("alpha-a3-[0-3]")
 	assert.Equal(t, "delete reservation "+busy, w.onCovers())
 }
 
@@ -456,8 +499,8 @@ func TestNodesMoveBetweenCovers(t *testing.T) {
 func TestIdleMachinesAreOpenUntilTheHorizon(t *testing.T) {
 	w := newWaitingPending()
 	w.keep()
-	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
+	w.jobless()
+	w.covers("alpha-a3-[0-2]")
 	w.Nodes("alpha-a3-3", scenetest.Idle)
 	assert.Equal(t, "reserve alpha-a3-3 from 2026-11-22T11:00:00Z", w.onCovers())
 	warm := memo.CoverReservation("alpha", memo.WarmCover, noon.Add(-time.Minute))
@@ -477,16 +520,16 @@ func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 	w := newWaitingPending()
 	w.up("alpha-a3-0")
 	w.Node("alpha-a3-0").LastBusyTime = noon.Add(-time.Minute)
-	w.door().Start = noon.Add(20 * time.Second)
+	w.doorStarts(20 * time.Second)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:03:00Z", w.inSlurm())
 
-	w.door().Start = noon.Add(3*time.Minute + time.Second)
+	w.doorStarts(3*time.Minute + time.Second)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:03:00Z", w.inSlurm(), "it is moved back, too")
 
 	w.Config.Options.Interval = 2 * time.Minute
 	w.Snap.Instances = nil
 	w.Nodes("alpha-a3-0", scenetest.PoweredDown)
-	w.door().Start = noon.Add(12 * time.Minute)
+	w.doorStarts(12 * time.Minute)
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm(), "it has no machine any more")
 
 	w.Config.Options.Interval = 2*time.Minute + time.Second
@@ -497,17 +540,17 @@ func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 // that.
 func TestIdleMachinesOfCoveredNodesAreDeleted(t *testing.T) {
 	w := newWaitingPending()
-	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
+	w.jobless()
 	w.up("alpha-a3-0")
 	assert.Equal(t, "set nodes alpha-a3-0 power_down", w.inSlurm())
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[1-3]")
+	w.covers("alpha-a3-[1-3]")
 	assert.Equal(t, "reserve alpha-a3-0", w.onCovers(), "the cover over busy nodes")
 }
 
 // The machine may register before a pass has taken the node out of the cover.
 func TestMachineOfANodePoweredUpByAnAdminIsKept(t *testing.T) {
 	w := newWaitingPending()
-	w.Snap.Jobs, w.Snap.Reservations = nil, w.Snap.Reservations[:1]
+	w.jobless()
 	w.Nodes("alpha-a3-0", "IDLE+CLOUD+RESERVED")
 	w.Group("alpha-a3-node-0", mig.Stamp{NodeSet: "a3", Node: "alpha-a3-0"}, mig.Request{
 		Name: "a1", State: mig.Succeeded, Instances: []string{"alpha-a3-0"}, Duration: 4 * time.Hour, Created: noon.Add(-40 * time.Second),
@@ -517,16 +560,15 @@ func TestMachineOfANodePoweredUpByAnAdminIsKept(t *testing.T) {
 }
 
 // inCompute lists a plan's actions, also those outside Slurm.
-func (w waitingPending) inCompute() string { return fmt.Sprint(plan.Compute(w.Scene()).Actions) }
+func (w pendingWorld) inCompute() string { return fmt.Sprint(w.plan().Actions) }
 
 // next adds job 8, which is less important than job 7. Job 8 waits for two machines behind a door
 // over the last two nodes that was made half a minute ago. Its request is queued at Google. next
 // returns the name of the door.
 func (w waitingPending) next() string {
 	door := memo.DoorReservation("alpha", "8", noon.Add(-30*time.Second))
-	j := *w.job()
-	j.ID, j.ArrayID, j.Priority, j.Reservation = 8, 8, 5, door
-	w.Snap.Jobs, w.Snap.Requeues[8] = append(w.Snap.Jobs, j), true
+	j := w.another(8)
+	j.Priority, j.Reservation = 5, door
 	w.reserve(door, 14*time.Minute+30*time.Second, "alpha-a3-[2-3]", "PURGE_COMP=00:05:00")
 	w.Requested(8, "alpha-a3-[2-3]", 20*time.Second)
 	return door
@@ -540,7 +582,7 @@ func (w waitingPending) done() string {
 
 func TestMachinesBehindAnEndedDoorAreKeptForAnotherJob(t *testing.T) {
 	for name, given := range map[string]func(w waitingPending){
-		"its job is late": func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.door().Start = noon.Add(-41 * time.Second) },
+		"its job is late": func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.doorStarts(-41 * time.Second) },
 		"its job is held": func(w waitingPending) { w.up("alpha-a3-[0-1]"); w.job().Priority, w.job().Reason = 0, "JobHeldUser" },
 		"its job has left the queue while machines boot": func(w waitingPending) {
 			w.up("alpha-a3-[0-1]")
@@ -563,7 +605,7 @@ func (w waitingPending) salvaging() {
 	for _, set := range w.Config.FlexSets() {
 		set.Flex.Salvage, set.Flex.SalvageTimeout = true, 10*time.Minute
 	}
-	w.Snap.Reservations = w.Snap.Reservations[:1]
+	w.doorless()
 	w.up("alpha-a3-[0-2]")
 	w.Nodes("alpha-a3-[0-2]", "ALLOCATED+CLOUD")
 	for i := range w.Snap.Instances {
@@ -593,27 +635,24 @@ func (w waitingPending) requeued() {
 
 func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 	const again = "reserve alpha-a3-[0-1,3] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW7"
-	for name, test := range map[string]struct {
-		given func(w waitingPending)
-		want  string
-	}{
-		"it runs":           {func(waitingPending) {}, ""},
+	cases[waitingPending]{
+		"it runs":           {nil, ""},
 		"a machine is gone": {waitingPending.lose, "set nodes alpha-a3-2 down"},
 		"the others are not closed yet": {func(w waitingPending) {
 			w.lose()
 			w.keep()
-			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-3")
+			w.covers("alpha-a3-3")
 		}, ""},
 		"then they are": {func(w waitingPending) {
 			w.lose()
 			w.keep()
-			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-1,3]")
+			w.covers("alpha-a3-[0-1,3]")
 		}, "set nodes alpha-a3-2 down"},
 		"the cover cannot close one, which another's reservation covers later": {func(w waitingPending) {
 			w.lose()
 			w.keep()
 			w.reserve("theirs", 3*time.Hour, "alpha-a3-1", "")
-			w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0,3]")
+			w.covers("alpha-a3-[0,3]")
 		}, "set nodes alpha-a3-2 down"},
 		"Slurm takes the job back": {func(w waitingPending) {
 			w.requeued()
@@ -626,7 +665,7 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 		}, "set nodes alpha-a3-2 resume"},
 		"its nodes must be on one switch": {func(w waitingPending) {
 			w.requeued()
-			w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: {ByPosition: true}}
+			w.charged(slurm.Charge{ByPosition: true})
 		}, "set nodes alpha-a3-2 resume"},
 		"its limit is longer than the leases": {func(w waitingPending) {
 			w.requeued()
@@ -637,14 +676,11 @@ func TestJobThatLosesAMachineKeepsTheOthersBehindADoor(t *testing.T) {
 			w.requeued()
 			w.Snap.Jobs = nil
 		}, "set nodes alpha-a3-2 resume\nset nodes alpha-a3-[0-1] power_down"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWaitingPending()
-			w.salvaging()
-			test.given(w)
-			assert.Equal(t, test.want, w.done())
-		})
-	}
+	}.run(t, func() waitingPending {
+		w := newWaitingPending()
+		w.salvaging()
+		return w
+	}, waitingPending.done)
 }
 
 // behindADoor makes the job wait for its replacement behind a door that was made at that time
@@ -674,7 +710,7 @@ func TestJobWaitsForItsReplacementUntilSalvageTimeout(t *testing.T) {
 	assert.Equal(t, "delete reservation "+w.job().Reservation, w.done())
 	again := w.job().Limit
 	w.job().Limit.Duration = 4 * time.Hour
-	w.Snap.Reservations[1].Name, w.job().Reservation = memo.DoorReservation("alpha", "7", noon.Add(-time.Minute)), memo.DoorReservation("alpha", "7", noon.Add(-time.Minute))
+	w.Snap.Reservations[1].Name, w.job().Reservation = doorName, doorName
 	assert.Equal(t, "delete reservation DOOR", w.done(), "the job's limit has grown")
 	w.job().Limit = again
 	w.Snap.Reservations, w.job().Reservation, w.job().Reason = w.Snap.Reservations[:1], "", "Priority"
@@ -726,7 +762,7 @@ func TestRequestBehindAnEndedDoorEndsForTheDoorsReason(t *testing.T) {
 		change(w.job())
 		assert.NotContains(t, w.inCompute(), "request 2 nodes", why)
 		w.Requested(7, "alpha-a3-[0-1]", 50*time.Second)
-		ends := endedIn(plan.Compute(w.Scene()))
+		ends := endedIn(w.plan())
 		assert.Equal(t, map[string]string{doorName: why, "us-central1/alpha-a3-job-7/a1": why}, ends)
 	}
 }

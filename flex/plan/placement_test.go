@@ -17,10 +17,9 @@ import (
 )
 
 // placed returns alpha's configuration with placement of nodeset a3 within that distance.
-func placed(t testing.TB, distance string) *config.Config {
-	t.Helper()
+func placed(distance string) *config.Config {
 	const size = "node_count_dynamic_max: 3000, "
-	return parsed(t, strings.Replace(alpha, size, size+"enable_placement: true, placement_max_distance: "+distance+", ", 1))
+	return parsed(strings.Replace(alpha, size, size+"enable_placement: true, placement_max_distance: "+distance+", ", 1))
 }
 
 // machines sets the machine type in nodeset a3's template.
@@ -36,11 +35,11 @@ func machines(machineType string) part {
 func TestMachinesOfAJobArePlacedTogether(t *testing.T) {
 	a4 := machines("a4-highgpu-8g")
 	waiting := func(list string, more ...part) scene.Snapshot {
-		return seen(append(more, nodes(list, poweringUp), job(7, "train", "15:00", configured, list))...)
+		return seen(append(more, awaits(7, list))...)
 	}
 	group7 := groupOf(7, succeeded("alpha-a3-0"))
 	policy7 := policy("alpha-a3-job-7", forJob("a3", 7))
-	in := situations(t, placed(t, "2"))
+	in := situations(t, placed("2"))
 	in("a policy comes before the group that names it", waiting("alpha-a3-[0-1]", a4),
 		"create workload policy alpha-a3-job-7 in us-central1", "create group alpha-a3-job-7 in us-central1",
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
@@ -69,7 +68,7 @@ func TestMachinesOfAJobArePlacedTogether(t *testing.T) {
 
 func TestPolicyNamesTheDistanceAsComputeDoes(t *testing.T) {
 	for distance, want := range map[string]string{"1": "SUBBLOCK", "2": "BLOCK", "3": "CLUSTER", "null": ""} {
-		p := planOf(placed(t, distance), seen(machines("a4-highgpu-8g"), awaits(7, "alpha-a3-0")))
+		p := planOf(placed(distance), seen(machines("a4-highgpu-8g"), awaits(7, "alpha-a3-0")))
 		require.Len(t, p.Actions, 3)
 		made := p.Actions[0].(action.CreatePolicy)
 		assert.Equal(t, want, made.Spec.Distance, "at placement_max_distance %s", distance)
@@ -96,7 +95,7 @@ func TestWaitInPartsOutlastsItsTemplate(t *testing.T) {
 				awaits(7, "alpha-a3-[0-150]"), part0,
 				policy("alpha-a3-job-7", forJob("a3", 7)), policy("alpha-a3-job-7-p1", forJob("a3", 7)),
 			}, more...)
-			assert.Empty(t, actions(planOf(placed(t, "2"), seen(given...))))
+			assert.Empty(t, actions(planOf(placed("2"), seen(given...))))
 		})
 	}
 }
@@ -105,8 +104,8 @@ func TestUnreadPoliciesBlockOnlyRequestsThatNeedThem(t *testing.T) {
 	s := seen(awaits(7, "alpha-a3-0"), func(s *setting) {
 		s.UnseenPolicies = map[string]error{"us-central1": errors.New("503")}
 	})
-	assert.Len(t, planned(t, s), 2, "a nodeset without placement")
-	cfg := alphaConfig(t)
+	assert.Len(t, planned(s), 2, "a nodeset without placement")
+	cfg := alphaCopy()
 	cfg.NodeSets[slices.IndexFunc(cfg.NodeSets, func(n *config.NodeSet) bool { return n.Name == "a3" })].Placement = true
 	assert.Empty(t, actions(planOf(cfg, s)))
 }

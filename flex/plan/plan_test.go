@@ -15,13 +15,13 @@ import (
 )
 
 func TestPassReconcilesJobsAndMachines(t *testing.T) {
-	in := situations(t, alphaConfig(t))
+	in := situations(t, alphaConfig)
 	in("requests all nodes of a job before all resume calls have arrived", seen(nodes("alpha-a3-0", poweringUp),
 		nodes("alpha-a3-1", aboutToRise), job(7, "train", "15:00", configured, "alpha-a3-[0-1]")),
 		"create group alpha-a3-job-7 in us-central1",
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
 	in("never ties unrelated jobs of a shared node together",
-		seen(nodes("alpha-a3-[0-2]", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
+		seen(nodes("alpha-a3-[0-2]", risingMixed),
 			job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"),
 			job(8, "shared", "20:00", configured, "alpha-a3-[1-2]")), "create group alpha-a3-job-7 in us-central1",
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:20:00",
@@ -42,13 +42,11 @@ func TestPassReconcilesJobsAndMachines(t *testing.T) {
 		seen(freed("alpha-a3-5", risingIdle), group("alpha-a3-node-5", forNode("a3", "alpha-a3-5"), request("a1",
 			mig.Accepted, "alpha-a3-5", time.Hour))))
 	in("adopts a live request for another job's nodes if its lease is long enough",
-		seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "10:00", configured, "alpha-a3-[0-1]"),
+		seen(awaits(8, "alpha-a3-[0-1]"), timeLimit("10:00"),
 			groupOf(7, accepted("alpha-a3-[0-1]"))))
-	in("replaces a live request with a lease too short for the job", seen(nodes("alpha-a3-[0-1]", poweringUp),
-		job(8, "train", "30:00", configured, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]"))),
+	in("replaces a live request with a lease too short for the job", seen(awaits(8, "alpha-a3-[0-1]"), timeLimit("30:00"), groupOf(7, accepted("alpha-a3-[0-1]"))),
 		"cancel request alpha-a3-job-7/a1")
-	in("replaces a live request that brings only a part of the job", seen(nodes("alpha-a3-[0-2]", poweringUp),
-		job(8, "train", "10:00", configured, "alpha-a3-[0-2]"), groupOf(7, accepted("alpha-a3-[0-1]"))),
+	in("replaces a live request that brings only a part of the job", seen(awaits(8, "alpha-a3-[0-2]"), timeLimit("10:00"), groupOf(7, accepted("alpha-a3-[0-1]"))),
 		"cancel request alpha-a3-job-7/a1")
 	in("cancels the request of a job that was cancelled, and hands the nodes back",
 		seen(freed("alpha-a3-[0-1]", risingIdle), groupOf(7, accepted("alpha-a3-[0-1]"))),
@@ -109,18 +107,18 @@ func TestJobOfMoreThanAThousandNodesIsSplitIntoParts(t *testing.T) {
 		"create group alpha-a3-job-7-p2 in us-central1",
 		"request 500 nodes (alpha-a3-[2000-2499]) in alpha-a3-job-7-p2/a1 for 00:15:00",
 	}
-	assert.Equal(t, want, planned(t, whole))
+	assert.Equal(t, want, planned(whole))
 
 	// A complete part does not change the names of the other parts.
 	rest := seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-2499]", poweringUp), job(7, "train",
 		"15:00", configured, "alpha-a3-[0-2499]"), groupOf(7, succeeded("alpha-a3-[0-999]")), machinesOf(7,
 		"alpha-a3-[0-999]"))
-	assert.Equal(t, want[2:], planned(t, rest))
+	assert.Equal(t, want[2:], planned(rest))
 }
 
 func TestLeaseFollowsTheTimeLimit(t *testing.T) {
 	flex := func(s string) *config.Flex {
-		return parsed(t, strings.Replace(alpha, "{use_job_duration: true, job_duration_margin: 0}", s, 1)).NodeSets[0].Flex
+		return parsed(strings.Replace(alpha, "{use_job_duration: true, job_duration_margin: 0}", s, 1)).NodeSets[0].Flex
 	}
 	for _, c := range []struct {
 		flex   string

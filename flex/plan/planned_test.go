@@ -15,7 +15,7 @@ import (
 
 // planned sets where Slurm has planned job 7 for the horizon.
 func (w severalPlaces) planned(nodes string) *slurm.Job {
-	j := &w.Snap.Jobs[0]
+	j := w.job()
 	j.Planned, j.Start = scenetest.Names(nodes), noon.Add(23*time.Hour)
 	return j
 }
@@ -24,10 +24,7 @@ func (w severalPlaces) planned(nodes string) *slurm.Job {
 // choose among the nodes of one.
 func TestDoorIsOnTheNodesThatSlurmHasPlanned(t *testing.T) {
 	const first = " from 2026-11-21T12:15:00Z\nhave job 7 use reservation FIRST"
-	for name, test := range map[string]struct {
-		given func(w severalPlaces)
-		want  string
-	}{
+	cases[severalPlaces]{
 		"J1: BadConstraints is about the last partition": {func(w severalPlaces) {
 			w.planned("alpha-us-[0-1]").Reason = "BadConstraints"
 		}, "reserve alpha-us-[0-1]" + first},
@@ -57,17 +54,11 @@ func TestDoorIsOnTheNodesThatSlurmHasPlanned(t *testing.T) {
 		"J3: it lists racks": {func(w severalPlaces) {
 			w.planned("alpha-us-[2-3]").Features = "[rack1|rack2]"
 		}, "reserve alpha-us-[2-3]" + first},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := severalPlacesOf(4, "")
-			test.given(w)
-			assert.Equal(t, test.want, w.reservations(newDoor("7"), "FIRST"))
-		})
-	}
+	}.run(t, func() severalPlaces { return severalPlacesOf(4) }, severalPlaces.reservations)
 }
 
 func TestJobLargerThanEachOfItsNodesetsIsServedBySeveral(t *testing.T) {
-	w := newSeveralPlaces("")
+	w := newSeveralPlaces()
 	w.Config.Partitions = append([]config.Partition{{Name: "both", Exclusive: true, NodeSets: []string{"us", "eu"}}}, w.Config.Partitions...)
 	w.Snap.Partitions = append(w.Snap.Partitions, slurm.Partition{Name: "both", Exclusive: true, Up: true, Begins: true, Nodes: scenetest.Names("alpha-us-[0-1],alpha-eu-[0-1]")})
 	j := w.planned("alpha-us-[0-1],alpha-eu-0")
@@ -83,8 +74,8 @@ func TestJobLargerThanEachOfItsNodesetsIsServedBySeveral(t *testing.T) {
 // Slurm shows ReqNodeNotAvail for jobs that wait for a time or another job, and for jobs that can
 // never run, until backfill has looked at them.
 func TestJobWithoutAPlanGetsNothingBesideFreeNodes(t *testing.T) {
-	w := newSeveralPlaces("")
-	w.Snap.Jobs[0].Reason = "ReqNodeNotAvail, May be reserved for other job"
+	w := newSeveralPlaces()
+	w.job().Reason = "ReqNodeNotAvail, May be reserved for other job"
 	p := plan.Compute(scene.Of(w.Config, w.Snap))
 	for _, a := range p.Actions {
 		assert.NotContains(t, a.String(), "job 7")

@@ -161,7 +161,8 @@ func TestNoPassUndoesWhatAnEarlierOneHasMade(t *testing.T) {
 // drawPartitions draws a cluster of three partitions. Some nodes run jobs, are idle or down.
 func drawPartitions(t *rapid.T) severalPlaces {
 	size := 1 + upTo(t, "nodes - 1", 2)
-	w := severalPlacesOf(size, fmt.Sprintf(", max_active_requests: %d", pick(t, "max_active_requests", 1000, 1000, 2, 1)))
+	w := severalPlacesOf(size)
+	w.Config.Options.MaxActiveRequests = pick(t, "max_active_requests", 1000, 1000, 2, 1)
 	w.Snap.Jobs, w.Snap.Reservations = nil, nil
 	for i := range w.Snap.Nodes {
 		w.drawUse(t, uint32(1+i), w.Snap.Nodes[i].Name)

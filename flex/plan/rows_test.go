@@ -29,8 +29,8 @@ func TestUnreadableJobKeepsWhatItMayNeed(t *testing.T) {
 		return groupOf(7, request("a1", state, "alpha-a3-0", time.Hour))
 	}
 	in := func(name string, given scene.Snapshot, want ...string) {
-		situations(t, alphaConfig(t))(name, given, want...)
-		assert.Contains(t, planOf(alphaConfig(t), given).Problems.Texts(),
+		situations(t, alphaConfig)(name, given, want...)
+		assert.Contains(t, planOf(alphaConfig, given).Problems.Texts(),
 			"a row of Slurm's output was skipped: "+given.Unread[0].String(), name)
 	}
 	in("takes nothing from the others", seen(unread(unreadJob("7", slurm.JobPending)), awaits(8, "alpha-a3-[0-1]")),
@@ -51,7 +51,7 @@ func TestUnreadableJobKeepsWhatItMayNeed(t *testing.T) {
 		groupOf(8, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second))),
 		"return alpha-a3-0 to Slurm and hold job 8: STOCKOUT: none")
 	in("may share the nodes of a job of a partition that is shared", seen(exclusive, unread(unreadJob("", "")),
-		nodes("alpha-a3-0", poweringUp), job(8, "shared", "15:00", configured, "alpha-a3-0"),
+		awaits(8, "alpha-a3-0"), shared,
 		groupOf(8, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second))))
 }
 
@@ -59,10 +59,10 @@ func TestUnreadableJobKeepsWhatItMayNeed(t *testing.T) {
 func TestUnreadableNodeIsLeftAloneAndKeepsItsReservation(t *testing.T) {
 	const reservation = "slurmflex-alpha-1795266000"
 	row := slurm.UnreadRow{Kind: slurm.NodeRow, Name: "alpha-a3-0", Why: "no State="}
-	p := planOf(alphaConfig(t), seen(unread(row), func(s *setting) {
+	p := alphaPlan(unread(row), func(s *setting) {
 		s.Nodes = []slurm.Node{{Name: "alpha-a3-0"}}
 		s.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{"alpha-a3-0"}, End: noon.Add(70 * time.Minute)}}
-	}, groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
+	}, groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"))
 
 	assert.Empty(t, actions(p))
 	assert.Equal(t, []string{"a row of Slurm's output was skipped: node alpha-a3-0 cannot be read: no State="}, p.Problems.Texts())
@@ -76,7 +76,7 @@ func TestJobWithAnUnreadableNodeIsNotRequestedInParts(t *testing.T) {
 		"alpha-a3-0": "the row of node alpha-a3-1 cannot be read, and all nodes of the job are requested together",
 		"alpha-a3-1": "no row of Slurm's list of nodes shows it, as far as the list can be read",
 	}
-	p := planOf(alphaConfig(t), given)
+	p := planOf(alphaConfig, given)
 	assert.Empty(t, actions(p))
 	for _, w := range p.Waits {
 		assert.Equal(t, waits[slurm.Fold(w.Nodes)], w.Obstacle)
@@ -91,10 +91,10 @@ func TestUnreadableReservationIsNeitherRemadeNorDeleted(t *testing.T) {
 		runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"),
 		func(s *setting) { s.Instances[0].Terminates = end },
 	}
-	assert.NotEmpty(t, planned(t, seen(given...)), "without the row it is made")
+	assert.NotEmpty(t, planned(seen(given...)), "without the row it is made")
 	for _, name := range []string{"slurmflex-alpha-1795266000", "slurmflex-alpha-1795260000"} {
 		row := slurm.UnreadRow{Kind: slurm.ReservationRow, Name: name, Why: "time"}
-		p := planOf(alphaConfig(t), seen(append(given, unread(row))...))
+		p := alphaPlan(append(given, unread(row))...)
 		assert.NotContains(t, actions(p), "delete reservation "+name)
 		assert.NotContains(t, actions(p), "reserve alpha-a3-0 from "+name)
 		assert.Contains(t, p.Problems.Texts(), "a row of Slurm's output was skipped: reservation "+name+" cannot be read: time")
@@ -106,7 +106,7 @@ func TestUnknownNodesKeepTheirReservation(t *testing.T) {
 	const at13 = "slurmflex-alpha-1795266000"
 	end := noon.Add(time.Hour)
 	strangers := func(s *setting) { s.Reservations[len(s.Reservations)-1].Nodes = []string{"alpha-a3-0", "alpha-gone-0"} }
-	in := situations(t, alphaConfig(t))
+	in := situations(t, alphaConfig)
 	in("of a nodeset that is missing", seen(reserved(at13, "alpha-gone-0", end)))
 	in("also beside a node that is powered down", seen(nodes("alpha-a3-0", poweredDown), reserved(at13, "alpha-a3-0", end), strangers))
 	in("it is not extended for them", seen(reserved(at13, "alpha-gone-0", end), func(s *setting) { s.Now = end.Add(9 * time.Minute) }))
@@ -115,26 +115,26 @@ func TestUnknownNodesKeepTheirReservation(t *testing.T) {
 // D11: the stamp of a machine could not be read.
 func TestStrangersMachineEndsNoReservation(t *testing.T) {
 	const at13 = "slurmflex-alpha-1795266000"
-	situations(t, alphaConfig(t))("of a node that is up", seen(runsOn(7, "alpha-a3-0"), vms("alpha-a3-0", "alpha-a3-job-7", ""),
+	situations(t, alphaConfig)("of a node that is up", seen(runsOn(7, "alpha-a3-0"), vms("alpha-a3-0", "alpha-a3-job-7", ""),
 		func(s *setting) { s.Instances[0].Terminates = noon.Add(time.Hour) }, reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
 }
 
 // A5: the end of the lease was in 9999, or 1970, for one pass.
 func TestReservationStaysWhileTheLeaseEndIsUnknown(t *testing.T) {
-	assert.Empty(t, planned(t, seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"),
+	assert.Empty(t, planned(seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"),
 		reserved("slurmflex-alpha-1795266000", "alpha-a3-0", time.Time{}))))
 }
 
 // A7: Slurm 26.05.0 to 26.05.4, after a reconfigure.
 func TestPoweredDownNodeOfUnknownBaseCountsAsIdle(t *testing.T) {
 	const unknown = "UNKNOWN+CLOUD+POWERED_DOWN"
-	p := planOf(alphaConfig(t), seen(nodes("alpha-a3-0", unknown), nodes("alpha-one-0", unknown),
-		groupOf(7), machinesOf(7, "alpha-a3-0")))
+	p := alphaPlan(nodes("alpha-a3-0", unknown), nodes("alpha-one-0", unknown),
+		groupOf(7), machinesOf(7, "alpha-a3-0"))
 
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-7", "set nodes alpha-one-0 power_up"}, actions(p))
 	assert.Empty(t, p.Problems.Texts())
 
-	p = planOf(alphaConfig(t), seen(nodes("alpha-a3-0", "UNKNOWN+CLOUD"), vms("alpha-a3-0", "", "TERMINATED")))
+	p = alphaPlan(nodes("alpha-a3-0", "UNKNOWN+CLOUD"), vms("alpha-a3-0", "", "TERMINATED"))
 	assert.Empty(t, actions(p))
 	assert.Equal(t, []string{"node alpha-a3-0 is left alone: state UNKNOWN+CLOUD is not understood"}, p.Problems.Texts())
 }
@@ -150,7 +150,7 @@ func TestUnreadableThingsAreLeftAlone(t *testing.T) {
 	theirs := groupOf(7, request("a1", mig.Accepted, "alpha-a3-[0-1]", time.Hour))
 	in := func(name string, given scene.Snapshot, problem string) {
 		t.Run(name, func(t *testing.T) {
-			p := planOf(alphaConfig(t), given)
+			p := planOf(alphaConfig, given)
 			for _, a := range p.Actions {
 				assert.IsType(t, action.CommentJob{}, a, "no other action is needed")
 			}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
@@ -44,21 +43,25 @@ nodeset:
 
 var noon = scenetest.Noon
 
-func alphaConfig(t testing.TB) *config.Config { return parsed(t, alpha) }
+// alphaConfig is alpha's configuration. Tests that change it use alphaCopy.
+var alphaConfig = alphaCopy()
+
+func alphaCopy() *config.Config { return parsed(alpha) }
+
+// withRequests returns alpha's configuration with max_active_requests.
+func withRequests(most int) *config.Config {
+	cfg := alphaCopy()
+	cfg.Options.MaxActiveRequests = most
+	return cfg
+}
 
 // with returns alpha's configuration with other dws_flex keys for nodesets a3 and one.
-func with(t testing.TB, keys string) *config.Config {
-	t.Helper()
-	return parsed(t, strings.NewReplacer("job_duration_margin: 0}", "job_duration_margin: 0, "+keys+"}",
+func with(keys string) *config.Config {
+	return parsed(strings.NewReplacer("job_duration_margin: 0}", "job_duration_margin: 0, "+keys+"}",
 		"max_run_duration: 7200}", "max_run_duration: 7200, "+keys+"}").Replace(alpha))
 }
 
-func parsed(t testing.TB, text string) *config.Config {
-	t.Helper()
-	cfg, err := config.Parse("alpha.yaml", []byte(text))
-	require.NoError(t, err)
-	return cfg
-}
+func parsed(text string) *config.Config { return must.Get(config.Parse("alpha.yaml", []byte(text))) }
 
 // The states that Slurm prints in a node's life cycle.
 const (
@@ -66,6 +69,7 @@ const (
 	aboutToRise  = "ALLOCATED+CLOUD+POWERED_DOWN"
 	poweringUp   = "ALLOCATED+CLOUD+POWER_DOWN+NOT_RESPONDING+POWERING_UP" // already marked
 	risingIdle   = "IDLE+CLOUD+NOT_RESPONDING+POWERING_UP"
+	risingMixed  = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	running      = "ALLOCATED+CLOUD+POWER_DOWN"
 	poweringDown = "IDLE+CLOUD+POWERING_DOWN"
 )
@@ -79,11 +83,8 @@ type (
 	part = func(*setting)
 )
 
-// alphaWorld is alpha's configuration, used only for the locations of its nodesets.
-var alphaWorld = must.Get(config.Parse("alpha.yaml", []byte(alpha)))
-
 func seen(parts ...part) scene.Snapshot {
-	w := scenetest.New(alphaWorld)
+	w := scenetest.New(alphaConfig)
 	w.Snap.Told, w.Snap.Requeues = nil, map[uint32]bool{}
 	for _, set := range []string{"a3", "one", "fix", "bulk"} {
 		w.Snap.Templates["projects/demo/global/instanceTemplates/"+set] = scenetest.FlexTemplate(set + "-machine")
@@ -147,6 +148,24 @@ func awaits(id uint32, list string) part {
 // runsOn adds a job of the partition train that runs on its nodes.
 func runsOn(id uint32, list string) part {
 	return and(nodes(list, running), job(id, "train", "15:00", slurm.JobRunning, list))
+}
+
+// timeLimit sets the last job's time limit.
+func timeLimit(limit string) part {
+	return lastJob(func(j *slurm.Job) { j.Limit = slurm.ParseLimit(limit) })
+}
+
+// ownLimits sets what job 7 itself limits its wait to.
+func ownLimits(limits scene.JobLimits) part {
+	return func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limits} }
+}
+
+// shared moves the last job to the partition shared.
+func shared(s *setting) { s.Jobs[len(s.Jobs)-1].Partition = "shared" }
+
+// halfUp adds job 7 of one hour, with one node that runs and one that powers up.
+func halfUp() part {
+	return and(awaits(7, "alpha-a3-[0-1]"), timeLimit("1:00:00"), nodes("alpha-a3-0", running))
 }
 
 func started(job uint32, ago time.Duration) part {
@@ -227,6 +246,11 @@ func request(name string, state mig.RequestState, list string, d time.Duration) 
 }
 
 func accepted(list string) mig.Request { return request("a1", mig.Accepted, list, 15*time.Minute) }
+
+// queued adds job 7's group with a request for the nodes that was accepted that long ago.
+func queued(list string, ago time.Duration) part {
+	return and(groupOf(7, accepted(list)), asked(ago))
+}
 
 func succeeded(list string) mig.Request { return request("a1", mig.Succeeded, list, 15*time.Minute) }
 
@@ -328,13 +352,16 @@ func actions(p Plan) []string {
 	return lines
 }
 
+// asksForSeven lists the actions that request node alpha-a3-0 for job 7.
+var asksForSeven = []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
+
 func planOf(cfg *config.Config, given scene.Snapshot) Plan { return Compute(scene.Of(cfg, given)) }
 
+// alphaPlan returns the plan with alpha's configuration.
+func alphaPlan(parts ...part) Plan { return planOf(alphaConfig, seen(parts...)) }
+
 // planned returns what is planned with alpha's configuration.
-func planned(t testing.TB, given scene.Snapshot) []string {
-	t.Helper()
-	return actions(planOf(alphaConfig(t), given))
-}
+func planned(given scene.Snapshot) []string { return actions(planOf(alphaConfig, given)) }
 
 // situations returns a function that runs one subtest: in the named situation the plan has these
 // actions, and each action has a reason.

@@ -44,11 +44,10 @@ func oneAway() waitingPending {
 	for _, set := range w.Config.FlexSets() {
 		set.Flex.ShareRequests = 4
 	}
-	w.Snap.Jobs[0].NodeCount = 1
+	w.job().NodeCount = 1
 	for id := uint32(8); id <= 9; id++ {
-		other := w.Snap.Jobs[0]
-		other.ID, other.ArrayID, other.Reservation, other.Reason = id, id, "", "Priority"
-		w.Snap.Jobs, w.Snap.Requeues[id] = append(w.Snap.Jobs, other), true
+		other := w.another(id)
+		other.Reservation, other.Reason = "", "Priority"
 	}
 	w.door().Nodes = scenetest.Names("alpha-a3-0")
 	w.Snap.Jobs[1].Reservation, w.Snap.Jobs[1].Reason = memo.DoorReservation("alpha", "8", noon.Add(-time.Minute)), "Reservation"

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -19,7 +18,7 @@ func lossWithOpenNodes() waitingPending {
 	w.salvaging()
 	w.lose()
 	w.keep()
-	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-3")
+	w.covers("alpha-a3-3")
 	return w
 }
 
@@ -28,11 +27,8 @@ const (
 )
 
 func TestJobKeepsMachinesOnlyIfItCanStartOnThemAgain(t *testing.T) {
-	for name, test := range map[string]struct {
-		given func(w waitingPending)
-		want  string
-	}{
-		"it can":                              {func(waitingPending) {}, ""},
+	cases[waitingPending]{
+		"it can":                              {nil, ""},
 		"its limit is longer than the leases": {func(w waitingPending) { w.job().Limit.Duration = 4 * time.Hour }, lostDown},
 		"it is unlimited":                     {func(w waitingPending) { w.job().Limit = slurm.Limit{Kind: slurm.Unlimited} }, lostDown},
 		"it asks for certain nodes":           {func(w waitingPending) { w.job().Needs = "alpha-a3-0" }, lostDown},
@@ -46,13 +42,7 @@ func TestJobKeepsMachinesOnlyIfItCanStartOnThemAgain(t *testing.T) {
 			w.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Nodes: scenetest.Names("alpha-a3-0"), NodesKnown: true}}
 		}, lostDown},
 		"another machine may be lost": {func(w waitingPending) { w.Snap.Instances = w.Snap.Instances[:1] }, lostDown},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := lossWithOpenNodes()
-			test.given(w)
-			assert.Equal(t, test.want, w.inSlurm())
-		})
-	}
+	}.run(t, lossWithOpenNodes, waitingPending.inSlurm)
 }
 
 func TestReplacementMatchesPlacementAndLeaseOfTheOthers(t *testing.T) {
@@ -69,7 +59,7 @@ func TestReplacementMatchesPlacementAndLeaseOfTheOthers(t *testing.T) {
 	w.Snap.Policies = []mig.Policy{{Name: "alpha-a3-job-7", Region: "us-central1", Stamp: w.Snap.Groups[0].Stamp}}
 	var group mig.GroupSpec
 	var request mig.RequestSpec
-	for _, a := range plan.Compute(w.Scene()).Actions {
+	for _, a := range w.plan().Actions {
 		switch a := a.(type) {
 		case action.CreateGroup:
 			group = a.Spec

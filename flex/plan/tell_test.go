@@ -29,9 +29,8 @@ func tells(p Plan) map[uint32]string {
 // C2: every job that waits for a shared node gets an AdminComment, with its own wait and time
 // limit.
 func TestEveryJobOnASharedNodeReadsWhatItWaitsFor(t *testing.T) {
-	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	given := func(more ...part) scene.Snapshot {
-		return seen(nodes("alpha-a3-0", mixed),
+		return seen(nodes("alpha-a3-0", risingMixed),
 			job(7, "shared", "15:00", configured, "alpha-a3-0"), started(7, 20*time.Minute),
 			job(8, "shared", "40:00", configured, "alpha-a3-0"), started(8, 5*time.Minute), and(more...))
 	}
@@ -40,10 +39,10 @@ func TestEveryJobOnASharedNodeReadsWhatItWaitsFor(t *testing.T) {
 		assert.Equal(t, map[uint32]string{
 			7: "flex-start: waiting since 2026-11-21T11:40:00Z for 1 × a3-machine for 00:40:00",
 			8: "flex-start: waiting since 2026-11-21T11:55:00Z for 1 × a3-machine for 00:40:00",
-		}, tells(planOf(alphaConfig(t), given(in, asked(20*time.Minute)))))
+		}, tells(planOf(alphaConfig, given(in, asked(20*time.Minute)))))
 	})
 	t.Run("so many in one pass, first those that know nothing", func(t *testing.T) {
-		s := seen(nodes("alpha-a3-0", mixed), refused("alpha-a3-job-1", mig.CauseQuota, time.Second, 1))
+		s := seen(nodes("alpha-a3-0", risingMixed), refused("alpha-a3-job-1", mig.CauseQuota, time.Second, 1))
 		s.Told = map[uint32]string{}
 		for id := range uint32(tellsAtOnce + 20) {
 			s.Jobs = append(s.Jobs, slurm.Job{ID: id + 1, ArrayID: id + 1, Partition: "shared", State: configured, Nodes: names("alpha-a3-0"), Limit: slurm.ParseLimit("15:00")})
@@ -51,7 +50,7 @@ func TestEveryJobOnASharedNodeReadsWhatItWaitsFor(t *testing.T) {
 				s.Told[id+1] = memo.OwnComment + "waiting since 2026-11-21T11:50:00Z for 1 × a3-machine for 00:15:00"
 			}
 		}
-		p := planOf(alphaConfig(t), s)
+		p := planOf(alphaConfig, s)
 		texts := tells(p)
 		assert.Len(t, texts, tellsAtOnce)
 		for id := range uint32(10) {
@@ -69,18 +68,18 @@ func TestAdminCommentChangesWhenAJobLosesItsNodes(t *testing.T) {
 			leasedTo(7, "alpha-a3-0", time.Hour, time.Hour), and(more...))
 	}
 	t.Run("in the pass that returns them after a failed boot", func(t *testing.T) {
-		p := planOf(alphaConfig(t), given(configured, poweringUp, told(7, "flex-start: waiting 5m for 1 × a3")))
+		p := planOf(alphaConfig, given(configured, poweringUp, told(7, "flex-start: waiting 5m for 1 × a3")))
 		assert.Contains(t, p.Actions[0].String(), "return alpha-a3-0 to Slurm and requeue job 7")
 		assert.Empty(t, tells(p), "the return itself contains the reason")
 	})
 	const why = "flex-start: requeued at 2026-11-21T11:59:00Z: the machine did not join Slurm within boot_timeout 00:30:00"
 	t.Run("while it leaves them", func(t *testing.T) {
 		for _, state := range []slurm.JobState{slurm.JobCompleting, configured} {
-			assert.Empty(t, tells(planOf(alphaConfig(t), given(state, poweringDown, told(7, why)))), state)
+			assert.Empty(t, tells(planOf(alphaConfig, given(state, poweringDown, told(7, why)))), state)
 		}
 	})
 	pending := func(text string) map[uint32]string {
-		return tells(planOf(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "1:00:00", slurm.JobPending, ""), told(7, text))))
+		return tells(alphaPlan(nodes("alpha-a3-0", poweredDown), job(7, "train", "1:00:00", slurm.JobPending, ""), told(7, text)))
 	}
 	t.Run("back in the queue", func(t *testing.T) {
 		back := map[uint32]string{7: memo.OwnComment + memo.Unplaced}

@@ -30,20 +30,22 @@ func hogged(n int, state mig.RequestState) part {
 	}
 }
 
+// asksForNine lists the actions that request node alpha-a3-9 for job 9.
+var asksForNine = []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}
+
 // B9: the requests of one nodeset do not take the last places of a region, which nodesets without a
 // request may need.
 func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
-	cfg := alphaConfig(t) // us-central1 has nodesets a3 and fix, and bulk, which makes no requests
+	cfg := alphaConfig // us-central1 has nodesets a3 and fix, and bulk, which makes no requests
 	cfg.Options.MaxActiveRequests = 4
-	another := and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"))
-	asks := []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}
+	another := and(awaits(9, "alpha-a3-9"))
 	waits := []string{`set AdminComment of job 9: "flex-start: waiting for its turn: place 1 in us-central1, which has at most 4 active requests"`}
-	assert.Equal(t, asks, actions(planOf(cfg, seen(hogged(1, mig.Accepted), another))))
+	assert.Equal(t, asksForNine, actions(planOf(cfg, seen(hogged(1, mig.Accepted), another))))
 	assert.Equal(t, waits, actions(planOf(cfg, seen(hogged(3, mig.Accepted), another))), "the last is for nodeset fix")
-	fix := and(nodes("alpha-fix-0", poweringUp), job(20, "train", "15:00", configured, "alpha-fix-0"))
+	fix := and(awaits(20, "alpha-fix-0"))
 	assert.Contains(t, actions(planOf(cfg, seen(hogged(3, mig.Accepted), another, fix))), "request 1 node (alpha-fix-0) in alpha-fix-job-20/a1 for 01:00:00")
 	cfg.Options.MaxActiveRequests = 1
-	assert.Equal(t, asks, actions(planOf(cfg, seen(another))), "with a single queue position no job waits in vain")
+	assert.Equal(t, asksForNine, actions(planOf(cfg, seen(another))), "with a single queue position no job waits in vain")
 }
 
 // yields lists what a plan does to free places: the AdminComments of jobs that lose theirs, and the
@@ -61,8 +63,7 @@ func yields(p Plan) (done []string) {
 
 // D3: a request that has held a place for an hour yields it to a more important job that waits.
 func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
-	cfg := alphaConfig(t)
-	cfg.Options.MaxActiveRequests = 4
+	cfg := withRequests(4)
 	held := func(ago time.Duration) part { // places held by jobs 1 to 4 with these priorities
 		return func(s *setting) {
 			for i := range s.Groups {
@@ -71,21 +72,24 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 		}
 	}
 	waits := func(priority uint64) part {
-		return and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"), important(priority))
+		return and(awaits(9, "alpha-a3-9"), important(priority))
 	}
 	in := func(name string, want []string, parts ...part) {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, want, yields(planOf(cfg, seen(parts...)))) })
 	}
-	least := []string{
-		`set AdminComment of job 1: "flex-start: waiting for its turn: place 2 in us-central1, which has at most 4 active requests; it lost its place in Google's queue to a request of higher priority"`,
-		"cancel request alpha-a3-job-1/a1",
+	yielded := func(id int) []string {
+		return []string{
+			fmt.Sprintf(`set AdminComment of job %d: "flex-start: waiting for its turn: place 2 in us-central1, which has at most 4 active requests; it lost its place in Google's queue to a request of higher priority"`, id),
+			fmt.Sprintf("cancel request alpha-a3-job-%d/a1", id),
+		}
 	}
-	in("the least important one, after its job's notice", least, hogged(4, mig.Accepted), held(time.Hour), waits(1000))
-	in("also for a job of a nodeset without live requests", least, hogged(4, mig.Accepted), held(time.Hour), nodes("alpha-fix-0", poweringUp),
-		job(20, "train", "15:00", configured, "alpha-fix-0"), important(1000))
+	least := yielded(1)
+	crowded := and(hogged(4, mig.Accepted), held(time.Hour), waits(1000))
+	in("the least important one, after its job's notice", least, crowded)
+	in("also for a job of a nodeset without live requests", least, hogged(4, mig.Accepted), held(time.Hour), awaits(20, "alpha-fix-0"), important(1000))
 	in("not before", nil, hogged(4, mig.Accepted), held(59*time.Minute), waits(1000))
 	in("not for one that is as important", nil, hogged(4, mig.Accepted), held(time.Hour), waits(1))
-	in("of equals the youngest", []string{least[0][:len("set AdminComment of job ")] + "2" + least[0][len("set AdminComment of job 1"):], "cancel request alpha-a3-job-2/a1"},
+	in("of equals the youngest", yielded(2),
 		hogged(4, mig.Accepted), held(2*time.Hour), waits(1000), func(s *setting) {
 			s.Jobs[1].Priority, s.Groups[1].Requests[0].Created = 1, noon.Add(-time.Hour)
 		})
@@ -95,24 +99,22 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 		machinesOf(1, "alpha-a3-0")(s)
 	})
 	cfg.Options.MaxActiveRequests = 4
-	in("one in a pass", least[1:], hogged(4, mig.Accepted), held(time.Hour), waits(1000), nodes("alpha-a3-10", poweringUp),
-		job(10, "train", "15:00", configured, "alpha-a3-10"), important(1000), func(s *setting) {
-			s.Told = map[uint32]string{1: `flex-start: waiting for its turn: place 3 in us-central1, which has at most 4 active requests` + memo.Yielded}
-		})
+	in("one in a pass", least[1:], crowded, awaits(10, "alpha-a3-10"), important(1000), func(s *setting) {
+		s.Told = map[uint32]string{1: `flex-start: waiting for its turn: place 3 in us-central1, which has at most 4 active requests` + memo.Yielded}
+	})
 	cfg.Options.MaxActiveRequests = 3
 	in("none while another becomes free", []string{"cancel request alpha-a3-job-3/a1"}, hogged(3, mig.Accepted), held(time.Hour), waits(1000),
 		onNodes("alpha-a3-2", func(n *slurm.Node) { n.State = slurm.ParseState(poweredDown) }), func(s *setting) { s.Jobs[2].State, s.Jobs[2].Nodes = slurm.JobCancelled, nil })
 	cfg.Options.MaxActiveRequests = 4
-	in("none for a node that another important job waits for", []string{least[0][:len("set AdminComment of job ")] + "2" + least[0][len("set AdminComment of job 1"):], "cancel request alpha-a3-job-2/a1"},
-		hogged(4, mig.Accepted), held(time.Hour), waits(1000), job(30, "shared", "15:00", configured, "alpha-a3-0"), important(2000))
+	in("none for a node that another important job waits for", yielded(2),
+		crowded, job(30, "shared", "15:00", configured, "alpha-a3-0"), important(2000))
 	cfg.Options.YieldAfter = 0
 	in("none if yield_after is 0", nil, hogged(4, mig.Accepted), held(100*time.Hour), waits(1000))
 }
 
 // D3: if Slurm does not accept the comment, the request is kept.
 func TestRequestIsCancelledOnlyAfterItsOwnerIsNotified(t *testing.T) {
-	cfg := alphaConfig(t)
-	cfg.Options.MaxActiveRequests = 1
+	cfg := withRequests(1)
 	p := planOf(cfg, seen(hogged(1, mig.Accepted), asked(time.Hour), awaits(9, "alpha-a3-9"), important(1000)))
 	at := slices.IndexFunc(p.Actions, func(a action.Action) bool { _, cancels := a.(action.CancelRequest); return cancels })
 	tells := slices.IndexFunc(p.Actions, func(a action.Action) bool { c, ok := a.(action.CommentJob); return ok && c.Job == 1 })
@@ -123,13 +125,12 @@ func TestRequestIsCancelledOnlyAfterItsOwnerIsNotified(t *testing.T) {
 
 // D3: the job that a place was freed for gets it, and the job that lost its place takes no other's.
 func TestFreedPlaceGoesToTheImportantJob(t *testing.T) {
-	cfg := alphaConfig(t)
-	cfg.Options.MaxActiveRequests = 1
-	s := seen(hogged(1, mig.Cancelled), nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"), important(1000))
+	cfg := withRequests(1)
+	s := seen(hogged(1, mig.Cancelled), awaits(9, "alpha-a3-9"), important(1000))
 	const lost = "flex-start: waiting for its turn: place 1 in us-central1, which has at most 1 active request" + memo.Yielded
 	s.Told = map[uint32]string{1: lost}
 	p := planOf(cfg, s)
-	assert.Equal(t, []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}, actions(p),
+	assert.Equal(t, asksForNine, actions(p),
 		"and its owner reads on why it waits")
 	s = seen(hogged(2, mig.Accepted))
 	s.Groups[0].Requests[0].State, s.Groups[1].Requests[0].Created = mig.Cancelled, noon.Add(-100*time.Hour)
@@ -138,9 +139,8 @@ func TestFreedPlaceGoesToTheImportantJob(t *testing.T) {
 
 // A static node ranks above all jobs.
 func TestPlaceIsFreedForAStaticNode(t *testing.T) {
-	cfg := alphaConfig(t)
-	cfg.Options.MaxActiveRequests = 1
-	s := seen(nodes("alpha-one-0", risingIdle), nodes("alpha-one-3", poweringUp), job(7, "train", "15:00", configured, "alpha-one-3"),
+	cfg := withRequests(1)
+	s := seen(nodes("alpha-one-0", risingIdle), awaits(7, "alpha-one-3"),
 		nodeGroup(3, request("a1", mig.Accepted, "alpha-one-3", 2*time.Hour)), asked(time.Hour))
 	assert.Equal(t, []string{"cancel request alpha-one-node-3/a1"}, cancelled(planOf(cfg, s)))
 }
@@ -148,7 +148,7 @@ func TestPlaceIsFreedForAStaticNode(t *testing.T) {
 // D3: max_active_requests_per_user limits one user's requests in a region. Static nodes do not
 // count.
 func TestActiveRequestsAreLimitedPerUser(t *testing.T) {
-	cfg := alphaConfig(t)
+	cfg := alphaCopy()
 	cfg.Options.MaxActivePerUser = 2
 	of := func(user string) part { return lastJob(func(j *slurm.Job) { j.User = user }) }
 	ann := func(id uint32) part { return and(awaits(id, fmt.Sprint("alpha-a3-", id)), of("ann")) }
@@ -159,7 +159,7 @@ func TestActiveRequestsAreLimitedPerUser(t *testing.T) {
 	assert.Equal(t, "flex-start: waiting for its turn: its user has 2 of at most 2 active requests in us-central1", tells(planOf(cfg, seen(waiting, ann(3))))[3])
 	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("bob")))
 	assert.Len(t, made(waiting, nodes("alpha-one-[0-1]", risingIdle)), 4, "static nodes belong to no user")
-	elsewhere := and(nodes("alpha-one-3", poweringUp), job(3, "train", "15:00", configured, "alpha-one-3"), of("ann"))
+	elsewhere := and(awaits(3, "alpha-one-3"), of("ann"))
 	assert.Len(t, made(waiting, elsewhere), 2, "nor does another region count")
 	assert.Equal(t, []string{"cancel request alpha-a3-job-2/a1"}, made(waiting, ann(3), important(5), func(s *setting) { s.Jobs[0].Priority = 1 }),
 		"and a more important job of the user's gets the place of another")
@@ -174,11 +174,11 @@ func TestJobThatWaitedWithoutADaemonIsRequestedFirst(t *testing.T) {
 	given := func(requests ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), and(requests...))
 	}
-	waiting := func(ago time.Duration) part { return and(groupOf(7, accepted("alpha-a3-0")), asked(ago)) }
+	waiting := func(ago time.Duration) part { return and(queued("alpha-a3-0", ago)) }
 	early := groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour))
 	const back = "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)"
-	cfg := with(t, "provision_timeout: 7200")
-	assert.Equal(t, []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"},
+	cfg := with("provision_timeout: 7200")
+	assert.Equal(t, asksForSeven,
 		actions(planOf(cfg, given())))
 	assert.NotContains(t, actions(planOf(cfg, given(waiting(time.Minute)))), back, "and has provision_timeout from then on")
 	assert.Equal(t, back, actions(planOf(cfg, given(waiting(2*time.Hour))))[0])

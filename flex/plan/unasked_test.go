@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -19,8 +18,8 @@ func newUnasked() waitingPending { return unaskedIn(4) }
 
 func unaskedIn(size int) waitingPending {
 	w := waitingPendingIn(size)
-	w.Snap.Reservations = w.Snap.Reservations[:1]
-	w.job().Reservation, w.job().Reason = "", "ReqNodeNotAvail, May be reserved for other job"
+	w.doorless()
+	w.offDoor()
 	return w
 }
 
@@ -45,7 +44,7 @@ func TestFurtherTasksGetAsManyNodesAsSlurmHasPlanned(t *testing.T) {
 func TestEachTaskThatAsksForSwitchesNeedsItsOwnPlan(t *testing.T) {
 	w := unaskedIn(100)
 	w.job().ArrayTask = "1-9"
-	w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: {ByPosition: true}}
+	w.charged(slurm.Charge{ByPosition: true})
 	assert.Equal(t, 1, strings.Count(w.inSlurm(), "reserve "), w.inSlurm())
 }
 
@@ -57,7 +56,7 @@ func TestTaskThatIsPlannedBehindOthersOfItsArrayGetsTheirNodes(t *testing.T) {
 	}{
 		"it asks for a node":             {func(w *waitingPending) { w.job().Needs = "alpha-a3-0" }, 1},
 		"it asks for some of four nodes": {func(w *waitingPending) { w.job().Needs = "alpha-a3-[0-3]" }, 1},
-		"it asks for a switch":           {func(w *waitingPending) { w.Snap.Allowances.Charges = map[uint32]slurm.Charge{7: {ByPosition: true}} }, 1},
+		"it asks for a switch":           {func(w *waitingPending) { w.charged(slurm.Charge{ByPosition: true}) }, 1},
 		"it asks for any two nodes":      {func(*waitingPending) {}, 2},
 		"another job is planned on them": {func(w *waitingPending) { w.job().Needs = "alpha-a3-0"; w.plans("alpha-a3-0") }, 1},
 	} {
@@ -74,9 +73,8 @@ func TestTaskThatIsPlannedBehindOthersOfItsArrayGetsTheirNodes(t *testing.T) {
 
 // plans has Slurm plan job 9 on one node at the horizon.
 func (w *waitingPending) plans(node string) {
-	other := *w.job()
-	other.ID, other.ArrayID, other.ArrayTask, other.NodeCount, other.Planned, other.Start = 9, 9, "", 1, []string{node}, endOf(coverName)
-	w.Snap.Jobs, w.Snap.Requeues[9] = append(w.Snap.Jobs, other), true
+	other := w.another(9)
+	other.ArrayTask, other.NodeCount, other.Planned, other.Start = "", 1, []string{node}, endOf(coverName)
 }
 
 func TestJobThatSlurmDoesNotPlanIsAProblemAfterFiveMinutes(t *testing.T) {
@@ -84,7 +82,7 @@ func TestJobThatSlurmDoesNotPlanIsAProblemAfterFiveMinutes(t *testing.T) {
 		w := newUnasked()
 		w.job().Needs, w.job().Planned = "alpha-a3-2", scenetest.Names("alpha-a3-[0-1]")
 		w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-waited)}
-		problems := plan.Compute(w.Scene()).Problems
+		problems := w.plan().Problems
 		assert.Len(t, problems, want, waited)
 	}
 }
@@ -120,7 +118,7 @@ func TestWaitExplainsEachNodeThatNoJobHas(t *testing.T) {
 		w.up("alpha-a3-[0-3]")
 		w.Snap.Reservations[0].Nodes = []string{"alpha-a3-4"}
 		given(w)
-		held := plan.Compute(w.Scene()).Held
+		held := w.plan().Held
 		require.Len(t, held, 1)
 		assert.Equal(t, "needs 2 nodes; 1 of nodeset a3 is free, "+want, held[0].Obstacle)
 	}
@@ -130,7 +128,7 @@ func TestWaitExplainsEachNodeThatNoJobHas(t *testing.T) {
 func TestJobWithoutFreeNodesThatFitIsNotStuck(t *testing.T) {
 	w := newUnasked()
 	w.job().Excludes, w.Snap.Unasked = "alpha-a3-[1-3]", map[uint32]time.Time{7: noon.Add(-time.Hour)}
-	p := plan.Compute(w.Scene())
+	p := w.plan()
 	assert.Empty(t, p.Problems)
 	require.Len(t, p.Held, 1)
 	assert.Equal(t, "needs 2 nodes; 1 of nodeset a3 is free, 3 excluded by the job", p.Held[0].Obstacle)
@@ -158,7 +156,7 @@ func TestAbandonedCoverIsReportedAndDeletedAfterAnHour(t *testing.T) {
 			cover := &w.Snap.Reservations[0]
 			cover.Start, cover.Flags[0] = noon.Add(-2*time.Hour), "PURGE_COMP="+(slurm.Limit{Kind: slurm.LimitSet, Duration: 2*time.Hour - test.raised + 7*time.Minute}).String()
 			assert.Equal(t, test.want, w.onCovers())
-			assert.Equal(t, test.named, len(plan.Compute(w.Scene()).Problems) == 1)
+			assert.Equal(t, test.named, len(w.plan().Problems) == 1)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +20,7 @@ func TestBootingNodeIsNotPoweredUpAgainWithWaitingNodes(t *testing.T) {
 	assert.Equal(t, []string{
 		`set nodes alpha-a3-1 power_up comment "slurmflex: waits in alpha-a3-job-7/a2 since 2026-11-21T11:56:00Z, armed 2026-11-21T12:00:00Z"`,
 		`set AdminComment of job 7: "flex-start: waiting since 2026-11-21T11:56:00Z for 1 × a3-machine for 00:15:00"`,
-	}, planned(t, s), "slurmctld would refuse its slurmd")
+	}, planned(s), "slurmctld would refuse its slurmd")
 }
 
 // B7: a machine that is not ours and has the name of a waiting node is reported immediately,
@@ -29,8 +28,8 @@ func TestBootingNodeIsNotPoweredUpAgainWithWaitingNodes(t *testing.T) {
 func TestStrangersMachineWithANodesNameIsReported(t *testing.T) {
 	const named = "instance alpha-a3-0 in us-central1-a has the name of a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"
 	given := func(status string, age time.Duration, stamp mig.Stamp) Plan {
-		return planOf(alphaConfig(t), seen(awaits(7, "alpha-a3-[0-1]"),
-			vms("alpha-a3-0", "", status), aged(age), func(s *setting) { s.Instances[0].Stamp = stamp }))
+		return alphaPlan(awaits(7, "alpha-a3-[0-1]"),
+			vms("alpha-a3-0", "", status), aged(age), func(s *setting) { s.Instances[0].Stamp = stamp })
 	}
 	for name, p := range map[string]Plan{
 		"one that has stopped":   given("TERMINATED", time.Minute, mig.Stamp{}),
@@ -51,7 +50,7 @@ func TestStrangersMachineWithANodesNameIsReported(t *testing.T) {
 // B7: the owner in the machine's own stamp counts, because a list may lack its group.
 func TestMachineOfAnUnlistedGroupIsNotCalledAStrangers(t *testing.T) {
 	given := func(group string, more ...part) string {
-		p := planOf(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"), and(more...)))
+		p := alphaPlan(awaits(7, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"), and(more...))
 		require.Len(t, p.Waits, 1)
 		return p.Waits[0].Obstacle
 	}
@@ -66,7 +65,7 @@ func TestMachineOfAnUnlistedGroupIsNotCalledAStrangers(t *testing.T) {
 // B7: provision_timeout ends this wait like any other, and releases the node.
 func TestProvisionTimeoutEndsTheWaitForATakenName(t *testing.T) {
 	for _, status := range []string{"RUNNING", "TERMINATED"} {
-		p := planOf(with(t, "provision_timeout: 7200"), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour), vms("alpha-a3-0", "", status), aged(2*time.Hour)))
+		p := planOf(with("provision_timeout: 7200"), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour), vms("alpha-a3-0", "", status), aged(2*time.Hour)))
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and requeue job 7: instance alpha-a3-0 in us-central1-a has the name of a node that waits, " +
 			"and slurmflex did not create it; unless it joins Slurm by itself, delete it (provision_timeout 02:00:00)"}, actions(p), status)
 	}
@@ -75,8 +74,8 @@ func TestProvisionTimeoutEndsTheWaitForATakenName(t *testing.T) {
 // B7: the wait outlasts ResumeTimeout, at which Slurm would set the node DOWN.
 func TestNodeWithATakenNameOutlastsResumeTimeout(t *testing.T) {
 	given := func(group string, age time.Duration) Plan {
-		return planOf(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
-			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), aged(age), resumeTimeout(time.Hour)))
+		return alphaPlan(awaits(7, "alpha-a3-0"),
+			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), aged(age), resumeTimeout(time.Hour))
 	}
 	const rearmed = `set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`
 	assert.Contains(t, actions(given("theirs", time.Minute)), rearmed)
@@ -89,7 +88,7 @@ func TestNodeWithATakenNameOutlastsResumeTimeout(t *testing.T) {
 func TestResumeTimeoutIsResetLateWhileInsertedMachinesMayBoot(t *testing.T) {
 	waits := func(armed time.Duration, more ...part) string {
 		wait := memo.Wait{Place: "alpha-fix-job-7", Since: noon.Add(-time.Hour), Reset: noon.Add(-armed)}
-		return strings.Join(actions(planOf(mixed(t), spotWaits(time.Hour, commented("alpha-fix-0", wait.String()), resumeTimeout(time.Hour), and(more...)))), "\n")
+		return strings.Join(actions(planOf(mixed(), spotWaits(time.Hour, commented("alpha-fix-0", wait.String()), resumeTimeout(time.Hour), and(more...)))), "\n")
 	}
 	failed := refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)
 	for name, more := range map[string]part{
@@ -107,9 +106,9 @@ func TestResumeTimeoutIsResetLateWhileInsertedMachinesMayBoot(t *testing.T) {
 // deleting the group. A group of this cluster, but not of the claim, may be missing from the lists.
 func TestGroupOfAnotherClusterNamesThatCluster(t *testing.T) {
 	given := func(owner string) Plan {
-		return planOf(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), func(s *setting) {
+		return alphaPlan(awaits(7, "alpha-a3-0"), func(s *setting) {
 			s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseExists, Owner: owner, At: noon, Times: 1}
-		}))
+		})
 	}
 	assert.Contains(t, given("alpha-a3").Problems.Texts(), "group alpha-a3-job-7 in us-central1 belongs to cluster alpha-a3; rename this cluster's nodeset a3, or one of the two clusters, so that their names differ")
 	own := given("alpha")
@@ -129,12 +128,12 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, given := range map[string][]part{
 		"machines that boot": {
-			nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
+			awaits(7, "alpha-a3-[0-1]"), timeLimit("1:00:00"), started(7, time.Minute),
 			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), counting(2),
 			machinesOf(7, "alpha-a3-[0-1]"),
 		},
 		"a job with some machines created": {
-			nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
+			halfUp(), started(7, time.Minute),
 			groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
 			commented("alpha-a3-1", "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:59:30Z, armed 2026-11-21T11:59:30Z"),
 			told(7, "flex-start: waiting since 2026-11-21T11:59:00Z for 1 × a3-machine for 01:00:00"), machinesOf(7, "alpha-a3-0"),
@@ -145,12 +144,12 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 			vms("alpha-one-1", "alpha-one-node-1", "STOPPING"), nodeGroup(1),
 		},
 		"a machine that lists do not show yet": {
-			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), started(7, time.Minute),
+			awaits(7, "alpha-a3-0"), timeLimit("1:00:00"), started(7, time.Minute),
 			brought("alpha-a3-0", time.Minute), counting(1), saying("", "alpha-a3-0"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := with(t, "provision_timeout: 7200, renew_before: 600")
+			cfg := with("provision_timeout: 7200, renew_before: 600")
 			p := planOf(cfg, seen(append(given, ahead(day))...))
 			assert.Empty(t, actions(p))
 			assert.Contains(t, p.Problems.Texts(), "the clock of this host is 1d00h ahead of Compute's; timeouts do not apply until it is correct: "+
@@ -160,28 +159,26 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 			assert.NotEmpty(t, actions(planOf(cfg, old)), "its boot is given up when it is old")
 		})
 	}
-	behind := planOf(alphaConfig(t), seen(func(s *setting) { s.Skew = -time.Hour }))
+	behind := alphaPlan(func(s *setting) { s.Skew = -time.Hour })
 	assert.Equal(t, []string{"the clock of this host is 1h00m behind Compute's: synchronize it (chronyc tracking; chronyc makestep)"}, behind.Problems.Texts())
 }
 
 // U7: a job with a wait limit set by its owner was requeued forever.
 func TestOwnersWaitEndsWithoutARequeue(t *testing.T) {
 	for site, want := range map[string]string{"requeue": "hold", "hold": "hold", "cancel": "cancel"} {
-		given := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour), func(s *setting) {
-			s.Limits = map[uint32]scene.JobLimits{7: {Wait: time.Hour}}
-		})
+		given := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), queued("alpha-a3-0", time.Hour), ownLimits(scene.JobLimits{Wait: time.Hour}))
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and " + want + " job 7: no capacity for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
-			returned(planOf(with(t, "on_provision_timeout: "+site), given)), site)
+			returned(planOf(with("on_provision_timeout: "+site), given)), site)
 	}
 }
 
 func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
-	in := situations(t, with(t, "provision_timeout: 7200, on_provision_timeout: hold"))
+	in := situations(t, with("provision_timeout: 7200, on_provision_timeout: hold"))
 	given := func(limits scene.JobLimits, parts ...part) scene.Snapshot {
-		return seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour),
+		return seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), queued("alpha-a3-0", time.Hour),
 			told(7, "flex-start: waiting since 2026-11-21T11:00:00Z for 1 × a3-machine for 00:15:00"), commented("alpha-a3-0",
 				"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:00:00Z, armed 2026-11-21T11:00:00Z"),
-			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limits} })
+			and(parts...), ownLimits(limits))
 	}
 	goes := func(then, limit string) string {
 		return "return alpha-a3-0 to Slurm and " + then + " job 7: no capacity for 1 × a3-machine in 1h00m (" + limit + ")"
@@ -200,11 +197,11 @@ func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
 func TestNodeOfAnUnreadRegionOutlastsResumeTimeout(t *testing.T) {
 	given := func(armed time.Duration, more ...part) []string {
 		wait := memo.Wait{Place: "alpha-a3-job-7/a1", Since: noon.Add(-2 * time.Hour), Reset: noon.Add(-armed)}
-		return planned(t, seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour),
+		return planned(seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour),
 			onNodes("alpha-a3-0", func(n *slurm.Node) { n.Comment = wait.String() }), resumeTimeout(time.Hour), and(more...)))
 	}
-	unseen := func(s *setting) { s.Unseen = map[string]error{"us-central1": errors.New("503")} }
+	unread := unseen("us-central1")
 	assert.Equal(t, []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T10:00:00Z, armed 2026-11-21T12:00:00Z"`},
-		given(40*time.Minute, unseen))
-	assert.Empty(t, given(39*time.Minute, unseen), "its machine may be booting")
+		given(40*time.Minute, unread))
+	assert.Empty(t, given(39*time.Minute, unread), "its machine may be booting")
 }

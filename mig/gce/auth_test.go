@@ -81,7 +81,7 @@ func TestRejectedTokenIsReplacedWithinTheCall(t *testing.T) {
 			api := &google{script: answers(first, ok(done), ok(done))}
 			c, err := New(t.Context(), Options{Project: testProject, Transport: api, CredentialsFile: serviceAccount(t, endpoint.URL)})
 			require.NoError(t, err)
-			require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g"))
+			require.NoError(t, deleteGroup(t, c))
 			require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "h"))
 			assert.Equal(t, []string{"Bearer token-1", "Bearer token-2", "Bearer token-2"}, api.tokens)
 		})
@@ -110,7 +110,7 @@ func TestCredentialsAreReadAgainAfterTheirTokenIsRejected(t *testing.T) {
 		c := clientOf(t, next)
 		var side sync.WaitGroup
 		for range 8 {
-			side.Go(func() { assert.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g")) })
+			side.Go(func() { assert.NoError(t, deleteGroup(t, c)) })
 		}
 		side.Wait()
 		assert.EqualValues(t, 3, found.Load(), "calls with the same rejected token share one login")

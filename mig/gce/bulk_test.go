@@ -161,8 +161,7 @@ func TestFailedDeletionDoesNotStopTheOthers(t *testing.T) {
 		})}, counting(&begun))
 		start := time.Now()
 		err := c.DeleteVMs(t.Context(), vms("n0", "n1", "n2", "n3"))
-		require.EqualError(t, err, "delete instance us-central1-a/n0: 403 forbidden: no permission")
-		assert.Equal(t, mig.CausePermission, mig.CauseOf(err))
+		failsWith(t, err, mig.CausePermission, "delete instance us-central1-a/n0: 403 forbidden: no permission")
 		assert.Equal(t, time.Second, time.Since(start))
 		assert.EqualValues(t, 2, begun.Load())
 

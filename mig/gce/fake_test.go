@@ -21,14 +21,14 @@ const (
 
 // world is a fake cloud with the time of a synctest bubble, and a client for it.
 type world struct {
-	t *testing.T
+	*testing.T
 	*gce.Client
 	cloud    *fakegce.Server
 	template string
 }
 
 // inWorld runs a test in a fake cloud where operations take a second and VMs boot in ten seconds.
-func inWorld(t *testing.T, run func(*testing.T, world), change ...func(*fakegce.Options)) {
+func inWorld(t *testing.T, run func(world), change ...func(*fakegce.Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		o := fakegce.Options{Project: project, OperationTime: time.Second, BootTime: 10 * time.Second, DeleteTime: 5 * time.Second}
@@ -38,25 +38,25 @@ func inWorld(t *testing.T, run func(*testing.T, world), change ...func(*fakegce.
 		cloud := fakegce.New(o)
 		template, err := cloud.AddTemplate(region, fakegce.FlexTemplate("a3", machine))
 		require.NoError(t, err)
-		w := world{t: t, cloud: cloud, template: template}
+		w := world{T: t, cloud: cloud, template: template}
 		w.Client = w.another()
-		run(t, w)
+		run(w)
 	})
 }
 
 // another returns a new client, as of another process.
 func (w world) another() *gce.Client {
-	w.t.Helper()
-	client, err := gce.New(w.t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: w.cloud.Transport()})
-	require.NoError(w.t, err)
-	w.t.Cleanup(func() { assert.NoError(w.t, client.Close()) })
+	w.Helper()
+	client, err := gce.New(w.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: w.cloud.Transport()})
+	require.NoError(w, err)
+	w.Cleanup(func() { assert.NoError(w, client.Close()) })
 	return client
 }
 
 // fault makes calls to the cloud fail.
 func (w world) fault(f fakegce.Fault) {
-	w.t.Helper()
-	require.NoError(w.t, w.cloud.AddFault(f))
+	w.Helper()
+	require.NoError(w, w.cloud.AddFault(f))
 }
 
 func (w world) spec(name string, job uint32) mig.GroupSpec {
@@ -68,10 +68,10 @@ func (w world) spec(name string, job uint32) mig.GroupSpec {
 
 // group returns the only group that the client sees.
 func (w world) group() mig.Group {
-	w.t.Helper()
-	groups, unseen := w.Groups(w.t.Context(), "alpha", []string{region})
-	require.Empty(w.t, unseen)
-	require.Len(w.t, groups, 1)
+	w.Helper()
+	groups, unseen := w.Groups(w.Context(), "alpha", []string{region})
+	require.Empty(w, unseen)
+	require.Len(w, groups, 1)
 	return groups[0]
 }
 
@@ -81,14 +81,14 @@ func request(instances ...string) mig.RequestSpec {
 
 // grown creates a group with a request for machines.
 func (w world) grown(spec mig.GroupSpec, nodes ...string) {
-	w.t.Helper()
-	require.NoError(w.t, w.CreateGroup(w.t.Context(), spec))
-	require.NoError(w.t, w.CreateRequest(w.t.Context(), spec.Region, spec.Name, request(nodes...)))
+	w.Helper()
+	require.NoError(w, w.CreateGroup(w.Context(), spec))
+	require.NoError(w, w.CreateRequest(w.Context(), spec.Region, spec.Name, request(nodes...)))
 }
 
 // asked creates a request for one machine in group alpha-x.
 func (w world) asked() {
-	w.t.Helper()
+	w.Helper()
 	w.grown(w.spec("alpha-x", 1), "alpha-a3-0")
 }
 
@@ -105,30 +105,30 @@ func TestMutationsHappenOnceEvenIfAnswersAreLost(t *testing.T) {
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				ctx := t.Context()
+			inWorld(t, func(w world) {
+				ctx := w.Context()
 				w.fault(fault)
-				require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
+				require.NoError(w, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
 				w.fault(fault)
-				require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
+				require.NoError(w, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
 				time.Sleep(time.Minute)
 				g := w.group()
-				require.Len(t, g.Requests, 1)
-				assert.Equal(t, 1, g.TargetSize)
+				require.Len(w, g.Requests, 1)
+				assert.Equal(w, 1, g.TargetSize)
 				w.fault(fault)
-				require.NoError(t, w.DeleteGroup(ctx, region, "alpha-x"))
-				assert.Empty(t, w.cloud.State().Groups)
-				assert.Len(t, w.cloud.State().Operations, 3, "one operation for each mutation")
+				require.NoError(w, w.DeleteGroup(ctx, region, "alpha-x"))
+				assert.Empty(w, w.cloud.State().Groups)
+				assert.Len(w, w.cloud.State().Operations, 3, "one operation for each mutation")
 				for i, zones := range [][]string{{"us-central1-a"}, {"us-central1-a", "us-central1-b"}} {
 					w.cloud.ClearFaults()
 					b := w.bulk(zones...)
 					w.fault(fault)
-					require.NoError(t, w.BulkInsert(ctx, b))
-					require.Len(t, w.seen(), 2)
+					require.NoError(w, w.BulkInsert(ctx, b))
+					require.Len(w, w.seen(), 2)
 					w.fault(fault)
-					require.NoError(t, w.DeleteVMs(ctx, w.seen()))
+					require.NoError(w, w.DeleteVMs(ctx, w.seen()))
 					time.Sleep(time.Minute)
-					assert.Len(t, w.cloud.State().Operations, 6+3*i, "one for both, and one for the deletion of each")
+					assert.Len(w, w.cloud.State().Operations, 6+3*i, "one for both, and one for the deletion of each")
 				}
 			})
 		})

@@ -67,25 +67,25 @@ const instancesOfAll = 7
 
 // crowded creates a project with two of every object, one per page, and with machines created
 // within the last minute. One of these has announced maintenance.
-func crowded(t *testing.T, w world) {
-	t.Helper()
-	ctx := t.Context()
+func (w world) crowded() {
+	w.Helper()
+	ctx := w.Context()
 	for _, name := range []string{"alpha-p", "alpha-q"} {
-		require.NoError(t, w.CreatePolicy(ctx, mig.PolicySpec{Name: name, Region: region, Distance: "BLOCK", Stamp: w.spec(name, 1).Stamp}))
+		require.NoError(w, w.CreatePolicy(ctx, mig.PolicySpec{Name: name, Region: region, Distance: "BLOCK", Stamp: w.spec(name, 1).Stamp}))
 	}
 	placed := w.spec("alpha-x", 1)
 	placed.Policy = "alpha-p"
 	w.grown(placed, "alpha-a3-2", "alpha-a3-3")
-	require.NoError(t, w.BulkInsert(ctx, w.bulk("us-central1-b")))
+	require.NoError(w, w.BulkInsert(ctx, w.bulk("us-central1-b")))
 	time.Sleep(time.Minute)
 	w.cloud.SetCapacity("", "", 0)
 	w.grown(w.spec("alpha-y", 2), "alpha-a3-4")
 	second := request("alpha-a3-8")
 	second.Name = "a2"
-	require.NoError(t, w.CreateRequest(ctx, region, "alpha-y", second))
+	require.NoError(w, w.CreateRequest(ctx, region, "alpha-y", second))
 	w.grown(w.spec("alpha-z", 3), "alpha-a3-5")
 	time.Sleep(time.Minute)
-	require.NoError(t, w.cloud.FailRequest("alpha-z", "a1", "PERMISSIONS_ERROR", "no"))
+	require.NoError(w, w.cloud.FailRequest("alpha-z", "a1", "PERMISSIONS_ERROR", "no"))
 	w.cloud.SetCapacity("us-central1-f", "", 3)
 	late := w.spec("alpha-w", 4)
 	late.Zones = []string{"us-central1-f"}
@@ -94,17 +94,17 @@ func crowded(t *testing.T, w world) {
 	late.Name = "alpha-v"
 	w.grown(late, "alpha-a3-7", "alpha-a3-9")
 	time.Sleep(time.Second)
-	require.NoError(t, w.cloud.AnnounceMaintenance("alpha-a3-6", time.Hour, time.Hour))
+	require.NoError(w, w.cloud.AnnounceMaintenance("alpha-a3-6", time.Hour, time.Hour))
 }
 
 // Every field that is read is requested: whole answers show nothing more.
 func TestEachListFieldIsRead(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		crowded(t, w)
+	inWorld(t, func(w world) {
+		w.crowded()
 		read := func(s situation, whole bool) (seen [2]everything) {
 			client := func() *gce.Client {
-				c, err := gce.New(t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Rate: 1e6, Transport: altered{w.cloud.Transport(), whole, s.lacks}})
-				require.NoError(t, err)
+				c, err := gce.New(w.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Rate: 1e6, Transport: altered{w.cloud.Transport(), whole, s.lacks}})
+				require.NoError(w, err)
 				return c
 			}
 			arm := func(faults ...fakegce.Fault) {
@@ -114,19 +114,19 @@ func TestEachListFieldIsRead(t *testing.T) {
 				}
 			}
 			arm(s.faults...)
-			seen[0] = readAll(t, client())
+			seen[0] = readAll(w.T, client())
 			arm(fakegce.Fault{Method: list, Lag: 30 * time.Second})
 			later := client()
-			readAll(t, later)
+			readAll(w.T, later)
 			arm(s.faults...)
-			seen[1] = readAll(t, later)
+			seen[1] = readAll(w.T, later)
 			return seen
 		}
 		for _, s := range situations() {
-			require.Equal(t, read(s, true), read(s, false))
+			require.Equal(w, read(s, true), read(s, false))
 		}
 		all := read(situation{}, false)[1]
-		require.Len(t, all.instances, instancesOfAll)
-		require.Empty(t, all.unseen)
+		require.Len(w, all.instances, instancesOfAll)
+		require.Empty(w, all.unseen)
 	}, func(o *fakegce.Options) { o.PageLimit = 1 })
 }

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
@@ -62,6 +64,30 @@ func clientOf(t *testing.T, transport http.RoundTripper, change ...func(*Options
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
+}
+
+// deleteGroup deletes group g.
+func deleteGroup(t *testing.T, c *Client) error {
+	return c.DeleteGroup(t.Context(), testRegion, "g")
+}
+
+// failsWith asserts an error's cause and text.
+func failsWith(t *testing.T, err error, cause mig.Cause, text string) {
+	t.Helper()
+	require.EqualError(t, err, text)
+	assert.Equal(t, cause, mig.CauseOf(err))
+}
+
+// groupsIn reads the groups of the tests' region.
+func groupsIn(t *testing.T, c *Client) ([]mig.Group, error) {
+	groups, unseen := c.Groups(t.Context(), "alpha", []string{testRegion})
+	return groups, unseen[testRegion]
+}
+
+// inBubble runs a subtest with fake time.
+func inBubble(t *testing.T, name string, run func(*testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, run) })
 }
 
 // script answers the n-th call with the n-th answer, and all further calls with the last answer; it

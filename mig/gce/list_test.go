@@ -36,8 +36,8 @@ const groupsPath, requestsPath = "regions/us-central1/instanceGroupManagers", "r
 // groupsOf returns the groups that Groups reads from the API.
 func groupsOf(t *testing.T, api http.Handler) []mig.Group {
 	t.Helper()
-	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
-	require.Empty(t, unseen)
+	groups, err := groupsIn(t, clientOf(t, inMemory{api}))
+	require.NoError(t, err)
 	return groups
 }
 

@@ -22,10 +22,10 @@ var zonesInUse = []string{"us-central1-a", "us-central1-b", "europe-west4-a", "e
 
 // spread creates machine alpha-a3-0 in us-central1-b and machine alpha-eu-0 in europe-west4-a, and
 // returns a new client that has read nothing yet.
-func spread(t *testing.T, w world) {
-	t.Helper()
+func (w world) spread() {
+	w.Helper()
 	template, err := w.cloud.AddTemplate(europe, fakegce.FlexTemplate("a3", machine))
-	require.NoError(t, err)
+	require.NoError(w, err)
 	make := func(group, region, template, zone, node string) {
 		spec := w.spec(group, 1)
 		spec.Region, spec.Template, spec.Zones = region, template, []string{zone}
@@ -37,27 +37,27 @@ func spread(t *testing.T, w world) {
 }
 
 // readZones reads the instances of both regions.
-func readZones(t *testing.T, w world) (names []string, unseen map[string]error) {
-	t.Helper()
-	instances, unseen := w.Instances(t.Context(), "alpha", []string{region, europe}, zonesInUse...)
+func (w world) readZones() (names []string, unseen map[string]error) {
+	w.Helper()
+	instances, unseen := w.Instances(w.Context(), "alpha", []string{region, europe}, zonesInUse...)
 	for _, in := range instances {
-		assert.Empty(t, in.Unread)
-		assert.NotEmpty(t, in.Group)
+		assert.Empty(w, in.Unread)
+		assert.NotEmpty(w, in.Group)
 		names = append(names, in.Name)
 	}
 	return names, unseen
 }
 
-func dead(zone string) func(*testing.T, world) {
-	return func(_ *testing.T, w world) { w.cloud.SetZoneDead(zone, true) }
+func dead(zone string) func(world) {
+	return func(w world) { w.cloud.SetZoneDead(zone, true) }
 }
 
-func struck(f fakegce.Fault) func(*testing.T, world) {
-	return func(_ *testing.T, w world) { w.fault(f) }
+func struck(f fakegce.Fault) func(world) {
+	return func(w world) { w.fault(f) }
 }
 
 // in limits a fault to the list of a zone.
-func in(zone string, f fakegce.Fault) func(*testing.T, world) {
+func in(zone string, f fakegce.Fault) func(world) {
 	f.Method, f.Object = list, zone
 	return struck(f)
 }
@@ -66,7 +66,7 @@ func in(zone string, f fakegce.Fault) func(*testing.T, world) {
 func TestUnreadableZoneAffectsOnlyItsRegion(t *testing.T) {
 	both, american, european := []string{"alpha-a3-0", "alpha-eu-0"}, []string{"alpha-a3-0"}, []string{"alpha-eu-0"}
 	for name, test := range map[string]struct {
-		happens func(*testing.T, world)
+		happens func(world)
 		reads   []string // names
 		says    string   // why the other region is unseen
 		within  time.Duration
@@ -83,21 +83,21 @@ func TestUnreadableZoneAffectsOnlyItsRegion(t *testing.T) {
 		"too many calls":        {happens: struck(fakegce.Fault{Method: list, Status: 429}), says: "429 rateLimitExceeded", within: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				spread(t, w)
+			inWorld(t, func(w world) {
+				w.spread()
 				if test.happens != nil {
-					test.happens(t, w)
+					test.happens(w)
 				}
 				begun := time.Now()
 				for n := range 2 {
-					names, unseen := readZones(t, w)
-					assert.Equal(t, test.reads, names)
-					assert.Len(t, unseen, 2-len(test.reads))
+					names, unseen := w.readZones()
+					assert.Equal(w, test.reads, names)
+					assert.Len(w, unseen, 2-len(test.reads))
 					for _, err := range unseen {
-						assert.ErrorContains(t, err, test.says)
+						assert.ErrorContains(w, err, test.says)
 					}
 					if n == 0 {
-						assert.LessOrEqual(t, time.Since(begun), test.within)
+						assert.LessOrEqual(w, time.Since(begun), test.within)
 					}
 				}
 			}, func(o *fakegce.Options) { o.PageLimit = 1 })
@@ -106,40 +106,40 @@ func TestUnreadableZoneAffectsOnlyItsRegion(t *testing.T) {
 }
 
 func TestUnusedZoneThatFailsIsLeftOutForMinutes(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		spread(t, w)
+	inWorld(t, func(w world) {
+		w.spread()
 		w.cloud.SetZoneDead("us-central1-f", true)
 		reads := func() int {
 			w.cloud.ResetCalls()
-			_, unseen := readZones(t, w)
-			require.Empty(t, unseen)
+			_, unseen := w.readZones()
+			require.Empty(w, unseen)
 			return w.cloud.Counts()[list]
 		}
-		w.Groups(t.Context(), "alpha", []string{region, europe}) // the machines' makers are ours
+		w.Groups(w.Context(), "alpha", []string{region, europe}) // the machines' makers are ours
 		all := reads()
-		assert.Equal(t, all-1, reads())
+		assert.Equal(w, all-1, reads())
 		time.Sleep(6 * time.Minute)
-		assert.Equal(t, all, reads(), "one attempt")
-		assert.Equal(t, all-1, reads())
+		assert.Equal(w, all, reads(), "one attempt")
+		assert.Equal(w, all-1, reads())
 		w.cloud.SetZoneDead("us-central1-f", false)
 		time.Sleep(6 * time.Minute)
 		for range 2 {
-			assert.Equal(t, all, reads())
+			assert.Equal(w, all, reads())
 		}
 	})
 }
 
 func TestRegionWithoutKnownZonesIsReadCompletely(t *testing.T) {
-	for name, happens := range map[string]func(*testing.T, world){
+	for name, happens := range map[string]func(world){
 		"a zone is dead":           dead("us-central1-f"),
 		"its zones cannot be read": struck(fakegce.Fault{Method: "regions.get", Status: 403}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				spread(t, w)
-				happens(t, w)
+			inWorld(t, func(w world) {
+				w.spread()
+				happens(w)
 				_, err := w.instances()
-				require.Error(t, err)
+				require.Error(w, err)
 			})
 		})
 	}
@@ -148,30 +148,30 @@ func TestRegionWithoutKnownZonesIsReadCompletely(t *testing.T) {
 // E1: the zones with machines survive passes in which their region cannot be read or is not
 // requested. Machines in a zone that is in no nodeset or group any more cost money, too.
 func TestUsedZonesAreKeptWhileTheirRegionIsUnread(t *testing.T) {
-	for name, between := range map[string]func(*testing.T, world){
-		"nothing happens": func(*testing.T, world) {},
-		"the region is unread": func(t *testing.T, w world) {
+	for name, between := range map[string]func(world){
+		"nothing happens": func(world) {},
+		"the region is unread": func(w world) {
 			w.fault(fakegce.Fault{Method: list, Object: region, Status: 503})
 			_, err := w.instances("us-central1-a")
-			require.Error(t, err)
+			require.Error(w, err)
 			w.cloud.ClearFaults()
 		},
-		"another region is read": func(t *testing.T, w world) {
-			_, unseen := w.Instances(t.Context(), "alpha", []string{europe}, "europe-west4-a")
-			require.Empty(t, unseen)
+		"another region is read": func(w world) {
+			_, unseen := w.Instances(w.Context(), "alpha", []string{europe}, "europe-west4-a")
+			require.Empty(w, unseen)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				spread(t, w)
+			inWorld(t, func(w world) {
+				w.spread()
 				instances, err := w.instances("us-central1-a")
-				require.NoError(t, err)
-				assert.Equal(t, []string{"alpha-a3-0"}, mig.Names(instances))
-				between(t, w)
+				require.NoError(w, err)
+				assert.Equal(w, []string{"alpha-a3-0"}, mig.Names(instances))
+				between(w)
 				w.cloud.SetZoneDead("us-central1-b", true)
 				for range 2 {
 					_, err = w.instances("us-central1-a")
-					require.ErrorContains(t, err, "us-central1-b")
+					require.ErrorContains(w, err, "us-central1-b")
 				}
 			})
 		})
@@ -182,17 +182,17 @@ func TestUsedZonesAreKeptWhileTheirRegionIsUnread(t *testing.T) {
 // rate-limit error.
 func TestRateLimitAfterAnOutageDoesNotFailThePass(t *testing.T) {
 	for _, status := range []fakegce.Fault{{Status: http.StatusTooManyRequests}, {Status: http.StatusForbidden, Reason: "rateLimitExceeded"}} {
-		inWorld(t, func(t *testing.T, w world) {
-			spread(t, w)
+		inWorld(t, func(w world) {
+			w.spread()
 			w.cloud.SetZoneDead("us-central1-b", true)
-			_, unseen := readZones(t, w)
-			require.Len(t, unseen, 1)
+			_, unseen := w.readZones()
+			require.Len(w, unseen, 1)
 			w.cloud.SetZoneDead("us-central1-b", false)
 			status.Method, status.Object, status.Times = list, "us-central1-b", 1
 			w.fault(status)
-			names, unseen := readZones(t, w)
-			assert.Empty(t, unseen)
-			assert.Len(t, names, 2)
+			names, unseen := w.readZones()
+			assert.Empty(w, unseen)
+			assert.Len(w, names, 2)
 		})
 	}
 }

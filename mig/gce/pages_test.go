@@ -133,13 +133,11 @@ func TestListThatIsNotUnderstoodIsUnread(t *testing.T) {
 			answers[name] = badAnswer{ok(l.pageOf(l.named("alpha-w"), item, l.named("alpha-y"))), "answer not understood: "}
 		}
 		for name, test := range answers {
-			t.Run(l.what+" "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					found, unseen := l.readFrom(t, test.answer)
-					assert.Empty(t, found)
-					require.ErrorContains(t, unseen[testRegion], l.what+": ")
-					require.ErrorContains(t, unseen[testRegion], test.want)
-				})
+			inBubble(t, l.what+" "+name, func(t *testing.T) {
+				found, unseen := l.readFrom(t, test.answer)
+				assert.Empty(t, found)
+				require.ErrorContains(t, unseen[testRegion], l.what+": ")
+				require.ErrorContains(t, unseen[testRegion], test.want)
 			})
 		}
 	}
@@ -171,18 +169,16 @@ func TestEndlessListIsUnseen(t *testing.T) {
 		"its page tokens alternate":      {func(n int) string { return string(rune('A' + n%2)) }, 3, `the list does not end: page token "B" came before`},
 		"its page tokens are always new": {func(n int) string { return fmt.Sprint(n) }, pageLimit, "the list does not end: there is more after 1000 pages"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				n := 0
-				api := atPaths(map[string]http.HandlerFunc{groupsPath: func(w http.ResponseWriter, r *http.Request) {
-					n++
-					aList(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`],"nextPageToken":"`+c.next(n)+`"}`)(w, r)
-				}})
-				groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
-				assert.Empty(t, groups)
-				require.EqualError(t, unseen[testRegion], "list groups of us-central1: "+c.want)
-				assert.Equal(t, c.most, n)
-			})
+		inBubble(t, name, func(t *testing.T) {
+			n := 0
+			api := atPaths(map[string]http.HandlerFunc{groupsPath: func(w http.ResponseWriter, r *http.Request) {
+				n++
+				aList(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`],"nextPageToken":"`+c.next(n)+`"}`)(w, r)
+			}})
+			groups, err := groupsIn(t, clientOf(t, inMemory{api}))
+			assert.Empty(t, groups)
+			require.EqualError(t, err, "list groups of us-central1: "+c.want)
+			assert.Equal(t, c.most, n)
 		})
 	}
 }

@@ -43,22 +43,22 @@ func readAll(t *testing.T, c *gce.Client) (e everything) {
 }
 
 func TestMachineMetadataIsReadOnce(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
+	inWorld(t, func(w world) {
 		ask := func(group string, job uint32, nodes ...string) {
 			w.grown(w.spec(group, job), nodes...)
 			time.Sleep(time.Minute)
 		}
 		// read returns the machines' groups, and the filters of the lists with metadata.
 		read := func() (groups, filters []string) {
-			_, unseen := w.Groups(t.Context(), "alpha", []string{region})
-			require.Empty(t, unseen)
+			_, unseen := w.Groups(w.Context(), "alpha", []string{region})
+			require.Empty(w, unseen)
 			w.cloud.ResetCalls()
 			for _, in := range w.seen() {
 				groups = append(groups, in.Group)
 			}
 			for _, call := range w.cloud.Calls() {
 				query, err := url.ParseQuery(call.Query)
-				require.NoError(t, err)
+				require.NoError(w, err)
 				if strings.HasSuffix(call.Path, "us-central1-a/instances") && strings.Contains(query.Get("fields"), "metadata") {
 					filters = append(filters, query.Get("filter"))
 				}
@@ -68,38 +68,38 @@ func TestMachineMetadataIsReadOnce(t *testing.T) {
 
 		ask("alpha-x", 1, "alpha-a3-0", "alpha-a3-1", "alpha-a3-2")
 		groups, filters := read()
-		assert.Equal(t, []string{"alpha-x", "alpha-x", "alpha-x"}, groups)
-		assert.Len(t, filters, 1)
+		assert.Equal(w, []string{"alpha-x", "alpha-x", "alpha-x"}, groups)
+		assert.Len(w, filters, 1)
 		again, filters := read()
-		assert.Equal(t, groups, again)
-		assert.Empty(t, filters)
+		assert.Equal(w, groups, again)
+		assert.Empty(w, filters)
 
 		ask("alpha-y", 2, "alpha-a3-3")
 		groups, filters = read()
-		assert.Equal(t, []string{"alpha-x", "alpha-x", "alpha-x", "alpha-y"}, groups)
-		assert.Equal(t, []string{`name eq "(alpha-a3-3)"`}, filters, "of the new one alone")
+		assert.Equal(w, []string{"alpha-x", "alpha-x", "alpha-x", "alpha-y"}, groups)
+		assert.Equal(w, []string{`name eq "(alpha-a3-3)"`}, filters, "of the new one alone")
 
-		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-y", w.seen()[3:]))
+		require.NoError(w, w.DeleteInstances(w.Context(), region, "alpha-y", w.seen()[3:]))
 		time.Sleep(time.Minute)
 		ask("alpha-z", 3, "alpha-a3-3")
 		groups, _ = read()
-		assert.Equal(t, "alpha-z", groups[3], "a machine of the same name is another one")
+		assert.Equal(w, "alpha-z", groups[3], "a machine of the same name is another one")
 
 		time.Sleep(time.Hour)
 		again, filters = read()
-		assert.Equal(t, groups, again)
-		assert.Empty(t, filters)
+		assert.Equal(w, groups, again)
+		assert.Empty(w, filters)
 	})
 }
 
 // newcomer creates a new machine alpha-a3-1, not yet listed, in a group with a known machine.
 func (w world) newcomer() {
-	w.t.Helper()
+	w.Helper()
 	w.asked()
 	time.Sleep(time.Minute)
 	w.group()
-	require.Len(w.t, w.seen(), 1)
-	require.NoError(w.t, w.CreateRequest(w.t.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
+	require.Len(w, w.seen(), 1)
+	require.NoError(w, w.CreateRequest(w.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
 	time.Sleep(time.Minute)
 }
 
@@ -111,25 +111,25 @@ func secondly(f fakegce.Fault) fakegce.Fault {
 }
 
 func TestRegionWithUnreadableNewMachinesIsUnseen(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
+	inWorld(t, func(w world) {
 		w.newcomer()
 		w.fault(secondly(fakegce.Fault{Status: http.StatusForbidden, Reason: "forbidden", Message: "no permission"}))
 		instances, err := w.instances()
-		assert.Empty(t, instances)
-		require.ErrorContains(t, err, "no permission")
+		assert.Empty(w, instances)
+		require.ErrorContains(w, err, "no permission")
 	})
 }
 
 func TestNewMachineMissingFromTheSecondListIsUnread(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
+	inWorld(t, func(w world) {
 		w.newcomer()
 		w.fault(secondly(fakegce.Fault{Omitted: "alpha-a3-1"}))
 		instances := w.seen()
-		require.Len(t, instances, 2)
-		assert.Empty(t, instances[0].Unread)
-		assert.Equal(t, "metadata: not listed", instances[1].Unread, "and nothing is done to it")
+		require.Len(w, instances, 2)
+		assert.Empty(w, instances[0].Unread)
+		assert.Equal(w, "metadata: not listed", instances[1].Unread, "and nothing is done to it")
 		instances = w.seen()
-		assert.Empty(t, instances[1].Unread)
-		assert.Equal(t, "alpha-x", instances[1].Group)
+		assert.Empty(w, instances[1].Unread)
+		assert.Equal(w, "alpha-x", instances[1].Group)
 	})
 }

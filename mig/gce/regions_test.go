@@ -14,35 +14,35 @@ import (
 )
 
 func TestRegionReadsStateAndQuotas(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		require.NoError(t, w.cloud.SetQuota(region, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16))
-		r, err := w.Region(t.Context(), region)
-		require.NoError(t, err)
-		assert.True(t, r.Up)
+	inWorld(t, func(w world) {
+		require.NoError(w, w.cloud.SetQuota(region, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16))
+		r, err := w.Region(w.Context(), region)
+		require.NoError(w, err)
+		assert.True(w, r.Up)
 		q, shown := r.Quota("PREEMPTIBLE_NVIDIA_H100_GPUS")
-		assert.True(t, shown)
-		assert.Equal(t, mig.Quota{Metric: "PREEMPTIBLE_NVIDIA_H100_GPUS", Limit: 16}, q)
+		assert.True(w, shown)
+		assert.Equal(w, mig.Quota{Metric: "PREEMPTIBLE_NVIDIA_H100_GPUS", Limit: 16}, q)
 		_, shown = r.Quota(mig.ActiveRequestsQuota)
-		assert.False(t, shown)
+		assert.False(w, shown)
 
-		_, err = w.Region(t.Context(), "atlantis")
-		assert.Equal(t, mig.CauseConfig, mig.CauseOf(err))
-		require.ErrorContains(t, err, "read region atlantis: 400 invalid: ")
+		_, err = w.Region(w.Context(), "atlantis")
+		assert.Equal(w, mig.CauseConfig, mig.CauseOf(err))
+		require.ErrorContains(w, err, "read region atlantis: 400 invalid: ")
 	})
 }
 
 func TestMachineTypeIsReadFromItsZone(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		m, err := w.MachineType(t.Context(), "us-central1-a", machine)
-		require.NoError(t, err)
+	inWorld(t, func(w world) {
+		m, err := w.MachineType(w.Context(), "us-central1-a", machine)
+		require.NoError(w, err)
 		known, ok := mig.KnownMachine(machine)
-		require.True(t, ok)
-		assert.Equal(t, known, m, "the table knows it as Compute does")
+		require.True(w, ok)
+		assert.Equal(w, known, m, "the table knows it as Compute does")
 
 		w.cloud.Withdraw("us-central1-a", machine)
-		_, err = w.MachineType(t.Context(), "us-central1-a", machine)
-		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(err))
-		require.ErrorContains(t, err, "read machine type us-central1-a/a3-highgpu-8g")
+		_, err = w.MachineType(w.Context(), "us-central1-a", machine)
+		assert.Equal(w, mig.CauseNotFound, mig.CauseOf(err))
+		require.ErrorContains(w, err, "read machine type us-central1-a/a3-highgpu-8g")
 	})
 }
 

@@ -13,8 +13,8 @@ import (
 
 func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 	const list = "regionInstanceGroupManagerResizeRequests.list"
-	inWorld(t, func(t *testing.T, w world) {
-		ctx := t.Context()
+	inWorld(t, func(w world) {
+		ctx := w.Context()
 		const group = "alpha-a3-job-812"
 		w.grown(w.spec(group, 812), "alpha-a3-0", "alpha-a3-1")
 		reads := func() int {
@@ -22,67 +22,67 @@ func TestSettledGroupsRequestsAreReadOnce(t *testing.T) {
 			w.group()
 			return w.cloud.Counts()[list] - before
 		}
-		assert.Equal(t, 1, reads())
-		assert.Equal(t, 1, reads(), "it waits for capacity")
+		assert.Equal(w, 1, reads())
+		assert.Equal(w, 1, reads(), "it waits for capacity")
 		time.Sleep(time.Minute)
-		assert.Equal(t, 1, reads(), "it has its machines")
-		assert.Zero(t, reads(), "and the cache is valid")
+		assert.Equal(w, 1, reads(), "it has its machines")
+		assert.Zero(w, reads(), "and the cache is valid")
 		_, unseen := w.Groups(ctx, "alpha", []string{"europe-west4"})
-		require.Empty(t, unseen)
-		assert.Zero(t, reads(), "reading another region does not drop the cache")
-		assert.Equal(t, mig.Succeeded, w.group().Requests[0].State)
+		require.Empty(w, unseen)
+		assert.Zero(w, reads(), "reading another region does not drop the cache")
+		assert.Equal(w, mig.Succeeded, w.group().Requests[0].State)
 
-		require.NoError(t, w.DeleteInstances(ctx, region, group, w.seen()[:1]))
+		require.NoError(w, w.DeleteInstances(ctx, region, group, w.seen()[:1]))
 		time.Sleep(time.Minute)
-		assert.Zero(t, reads(), "it has shrunk")
+		assert.Zero(w, reads(), "it has shrunk")
 
 		w.cloud.SetCapacity("", "", 0)
 		again := mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-0"}, Duration: time.Hour}
-		require.NoError(t, w.another().CreateRequest(ctx, region, group, again))
+		require.NoError(w, w.another().CreateRequest(ctx, region, group, again))
 		time.Sleep(time.Second)
-		assert.Len(t, w.group().Live(), 1, "another process's request is seen")
+		assert.Len(w, w.group().Live(), 1, "another process's request is seen")
 
 		time.Sleep(time.Minute)
-		require.NoError(t, w.CancelRequest(ctx, region, group, "a2"))
+		require.NoError(w, w.CancelRequest(ctx, region, group, "a2"))
 		time.Sleep(time.Minute)
-		assert.Equal(t, 1, reads())
-		assert.Zero(t, reads())
+		assert.Equal(w, 1, reads())
+		assert.Zero(w, reads())
 		time.Sleep(time.Hour)
-		assert.Equal(t, 1, reads(), "now and then it is read all the same")
-		require.NoError(t, w.DeleteRequest(ctx, region, group, "a2"))
-		assert.Len(t, w.group().Requests, 1, "a deleted request is forgotten")
+		assert.Equal(w, 1, reads(), "now and then it is read all the same")
+		require.NoError(w, w.DeleteRequest(ctx, region, group, "a2"))
+		assert.Len(w, w.group().Requests, 1, "a deleted request is forgotten")
 	})
 }
 
 func TestRecreatedGroupIsReadAgain(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		ctx, spec := t.Context(), w.spec("alpha-a3-job-812", 812)
+	inWorld(t, func(w world) {
+		ctx, spec := w.Context(), w.spec("alpha-a3-job-812", 812)
 		w.fault(fakegce.Fault{
 			Method: "regionInstanceGroupManagerResizeRequests.insert", Times: 1,
 			OperationError: &fakegce.Problem{Code: "QUOTA_EXCEEDED", Message: "no"},
 		})
-		require.NoError(t, w.CreateGroup(ctx, spec))
-		require.Error(t, w.CreateRequest(ctx, region, spec.Name, request("alpha-a3-0")))
+		require.NoError(w, w.CreateGroup(ctx, spec))
+		require.Error(w, w.CreateRequest(ctx, region, spec.Name, request("alpha-a3-0")))
 		for range 2 {
-			assert.Len(t, w.group().Requests, 1)
+			assert.Len(w, w.group().Requests, 1)
 		}
-		require.NoError(t, w.DeleteGroup(ctx, region, spec.Name))
+		require.NoError(w, w.DeleteGroup(ctx, region, spec.Name))
 		time.Sleep(time.Minute)
-		require.NoError(t, w.CreateGroup(ctx, spec))
-		assert.Empty(t, w.group().Requests)
+		require.NoError(w, w.CreateGroup(ctx, spec))
+		assert.Empty(w, w.group().Requests)
 	})
 }
 
 func TestGroupWithUnexplainedCreationIsNotSettled(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
+	inWorld(t, func(w world) {
 		w.cloud.SetCapacity("", "", 0)
 		w.asked()
 		w.fault(fakegce.Fault{
 			Method: "regionInstanceGroupManagerResizeRequests.list", Lag: time.Minute, Times: 1,
 		})
 		g := w.group()
-		assert.Empty(t, g.Requests, "the list lags behind")
-		assert.Equal(t, 1, g.Creating)
-		assert.Len(t, w.group().Live(), 1)
+		assert.Empty(w, g.Requests, "the list lags behind")
+		assert.Equal(w, 1, g.Creating)
+		assert.Len(w, w.group().Live(), 1)
 	})
 }

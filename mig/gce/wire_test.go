@@ -55,7 +55,7 @@ func TestTransientFaultIsRetried(t *testing.T) {
 		for name, fault := range faults.all {
 			synctest.Test(t, func(t *testing.T) {
 				api := answers(fault, fault, ok(done))
-				err := clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "alpha-x")
+				err := deleteGroup(t, clientOf(t, inMemory{api}))
 				assert.Equal(t, faults.pass, err == nil, name)
 				assert.Len(t, api.calls, map[bool]int{true: 3, false: 1}[faults.pass], name)
 			})
@@ -93,17 +93,15 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		},
 		"beyond a minute it ends the call": {func(time.Time) string { return "3600" }, mig.CauseUnavailable, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				busy := func(w http.ResponseWriter, r *http.Request) {
-					w.Header().Set("Retry-After", c.header(start))
-					answer(503, "")(w, r)
-				}
-				err := clientOf(t, inMemory{answers(busy, ok(done))}).DeleteGroup(t.Context(), testRegion, "g")
-				assert.Equal(t, c.cause, mig.CauseOf(err))
-				assert.Equal(t, c.took, time.Since(start))
-			})
+		inBubble(t, name, func(t *testing.T) {
+			start := time.Now()
+			busy := func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Retry-After", c.header(start))
+				answer(503, "")(w, r)
+			}
+			err := deleteGroup(t, clientOf(t, inMemory{answers(busy, ok(done))}))
+			assert.Equal(t, c.cause, mig.CauseOf(err))
+			assert.Equal(t, c.took, time.Since(start))
 		})
 	}
 }
@@ -117,10 +115,8 @@ func hung(req *http.Request) (*http.Response, error) {
 func TestUnansweredCallIsRetriedAfter30Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, unseen := clientOf(t, roundTripper(hung)).Groups(t.Context(), "alpha", []string{testRegion})
-		err := unseen[testRegion]
-		require.EqualError(t, err, "list groups of us-central1: no answer within 30s: context deadline exceeded (after 2 attempts)")
-		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
+		_, err := groupsIn(t, clientOf(t, roundTripper(hung)))
+		failsWith(t, err, mig.CauseUnavailable, "list groups of us-central1: no answer within 30s: context deadline exceeded (after 2 attempts)")
 		assert.InDelta(t, 60, time.Since(start).Seconds(), 1, "a silent Compute does not hold up Slurm's side of a pass")
 	})
 }
@@ -139,8 +135,8 @@ func TestHungCallIsRetriedWhileComputeAnswersOthers(t *testing.T) {
 			defer close(over)
 			for range 30 {
 				time.Sleep(10 * time.Second)
-				_, unseen := c.Groups(t.Context(), "alpha", []string{testRegion})
-				assert.Empty(t, unseen)
+				_, err := groupsIn(t, c)
+				assert.NoError(t, err)
 			}
 		}()
 		_, unseen := c.Instances(t.Context(), "alpha", []string{testRegion}, "us-central1-a")
@@ -193,8 +189,7 @@ func TestUnusableEndpointIsAClearOneLineError(t *testing.T) {
 		`502 not Google's answer: Bad Gateway: "<html> Bad </html>"`: inMemory{answer(502, "<html>\nBad\n</html>")},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			_, unseen := clientOf(t, api).Groups(t.Context(), "alpha", []string{testRegion})
-			err := unseen[testRegion]
+			_, err := groupsIn(t, clientOf(t, api))
 			require.ErrorContains(t, err, "list groups of us-central1: ")
 			require.ErrorContains(t, err, want)
 			assert.NotContains(t, err.Error(), "\n")

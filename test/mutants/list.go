@@ -545,7 +545,7 @@ var mutants = []mutant{
 	},
 	{
 		"a door opens before its last machine is up", "flex/plan/demand/stage.go",
-		`case up < len(d.Nodes), StartsLater(s, d.Job, 0)`, `case up < 1, StartsLater(s, d.Job, 0)`, planner,
+		`case StartsLater(s, d.Job, 0), !areUp(s, Together(s, d)):`, `case StartsLater(s, d.Job, 0):`, planner,
 	},
 	{
 		"a door opens although its machines are still to come", "flex/plan/sweeps/doors.go",

@@ -87,7 +87,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its partition starts no jobs now"
 	case up < len(d.Nodes) && keptTooLong(s, d) != "":
 		return DoorBroken, keptTooLong(s, d)
-	case up < len(d.Nodes), StartsLater(s, d.Job, 0), !areOthersUp(s, d):
+	case StartsLater(s, d.Job, 0), !areUp(s, Together(s, d)):
 		return DoorBooting, ""
 	case opened && d.Named() && s.IsOld(lastStart(s, d), lateAfter):
 		return DoorLate, fmt.Sprintf("its job has not started for %s with all its machines: %s", slurm.Clock(lateAfter), d.Job.Reason)
@@ -165,10 +165,9 @@ func lastStart(s *scene.Scene, d *scene.Door) (last time.Time) {
 	return last
 }
 
-// areOthersUp reports whether the other components of a heterogeneous job that wait in covered
-// nodesets have doors with registered machines only.
-func areOthersUp(s *scene.Scene, d *scene.Door) bool {
-	return !slices.ContainsFunc(Together(s, d), func(other *scene.Door) bool {
-		return slices.ContainsFunc(s.NodesNamed(other.Nodes), func(m *scene.Node) bool { return !m.State.IsUp() })
+// areUp reports whether the machines behind all the doors have registered.
+func areUp(s *scene.Scene, doors []*scene.Door) bool {
+	return !slices.ContainsFunc(doors, func(d *scene.Door) bool {
+		return slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool { return !m.State.IsUp() })
 	})
 }

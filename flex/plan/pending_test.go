@@ -228,6 +228,7 @@ func TestJobLeavesItsDoorWhileOrdinaryNodesHaveJustBecomeIdle(t *testing.T) {
 		want  string
 	}{
 		"just now":               {"IDLE", time.Minute, "train,cpu", "have job 7 leave reservation DOOR"},
+		"and powered down":       {"IDLE+CLOUD+POWERED_DOWN", time.Minute, "train,cpu", "have job 7 leave reservation DOOR"},
 		"long ago":               {"IDLE", 3 * time.Minute, "train,cpu", ""},
 		"but drained":            {"IDLE+DRAIN", time.Minute, "train,cpu", ""},
 		"but planned for others": {"IDLE+PLANNED", time.Minute, "train,cpu", ""},

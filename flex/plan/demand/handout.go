@@ -147,7 +147,7 @@ func (h *handout) offer(left []*scene.Node) {
 		case !h.lackMachines(doors):
 			continue
 		}
-		if fit := fitting(others, j); len(doors) > 0 && len(fit) >= j.NodeCount {
+		if fit := sureFor(others, j); len(doors) > 0 && len(fit) >= j.NodeCount {
 			for _, d := range doors {
 				h.Leaves[d] = true
 			}
@@ -194,22 +194,23 @@ func (h *handout) isLongIdle(m *scene.Node) bool {
 	return m.Power == scene.On && h.IsOld(scene.Later(m.LastBusyTime, m.BootTime), offerFor)
 }
 
-// othersJustIdle returns the nodes of no covered nodeset, such as those of an ordinary partition, that have
-// just become idle.
+// othersJustIdle returns the nodes of no covered nodeset that have just become idle, such as those of an
+// ordinary partition. Slurm itself may power up nodes that are not ours.
 func (h *handout) othersJustIdle() (nodes []*slurm.Node) {
-	const unfit = slurm.Completing | slurm.Fail | slurm.Maintenance | slurm.Reserved | slurm.Planned
+	const unfit = slurm.Completing | slurm.Drain | slurm.Fail | slurm.Maintenance | slurm.Reserved | slurm.Planned | slurm.PoweringDown
 	for i := range h.Seen.Nodes {
 		n := &h.Seen.Nodes[i]
-		isUp := n.State.Base == slurm.Idle && n.State.IsUp() && n.State.Flags&unfit == 0
-		if isUp && !h.sets[h.Config.FlexSetOf(n.Name)] && !h.IsOld(scene.Later(n.LastBusyTime, n.BootTime), offerFor) {
+		set := h.Config.FlexSetOf(n.Name)
+		isFree := n.State.Base == slurm.Idle && n.State.Flags&unfit == 0 && (n.State.IsUp() || set == nil && n.State.Has(slurm.PoweredDown))
+		if isFree && !h.sets[set] && !h.IsOld(scene.Later(n.LastBusyTime, n.BootTime), offerFor) {
 			nodes = append(nodes, n)
 		}
 	}
 	return nodes
 }
 
-// fitting returns the nodes that are in a partition of the job and certain to fit it.
-func fitting(nodes []*slurm.Node, j *slurm.Job) (fit []*slurm.Node) {
+// sureFor returns the nodes that are in a partition of the job and certain to fit it.
+func sureFor(nodes []*slurm.Node, j *slurm.Job) (fit []*slurm.Node) {
 	for _, n := range nodes {
 		if j.SurelyFits(*n) && slices.ContainsFunc(n.Partitions, func(p string) bool { return slices.Contains(partitionsOf(j), p) }) {
 			fit = append(fit, n)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 // Allowance is a limit on something that jobs may use at once, with the amount in use now.
 type Allowance struct {
 	Limit      string // as sacctmgr calls it, such as GrpTRES or MaxJobsPU; Licenses for a license
-	Of         string // a trackable resource, such as node, cpu, gres/gpu or license/NAME; JobCount: jobs
+	Of         string // a trackable resource, such as node, cpu, gres/gpu or license/NAME, or its Minutes; JobCount: jobs
 	Most, Used int64
 }
 
@@ -22,6 +23,13 @@ const JobCount = "jobs"
 
 // PerJob is the limit of a single job. Resources that other jobs use do not count toward it.
 const PerJob = "MaxTRESPJ"
+
+// Minutes follows a resource whose minutes an allowance limits. TotalMinutes is the limit that also counts
+// the minutes that jobs have used.
+const (
+	Minutes      = " minutes"
+	TotalMinutes = "GrpTRESMins"
+)
 
 // AssociationKey names an account, or a user in an account.
 type AssociationKey struct {
@@ -44,6 +52,7 @@ type QOS struct {
 	Allowances []Allowance
 	Users      map[string][]Allowance // limits per user, by uid
 	Accounts   map[string][]Allowance // limits per account
+	Uncharged  bool                   // no job was charged to it so far: its UsageFactor may be 0
 }
 
 // Charge is what a pending job counts against, and how it chooses its nodes.
@@ -67,8 +76,8 @@ func (a Allowances) ChargeOf(j *Job) Charge { return cmp.Or(a.Charges[j.ID], a.C
 // ParseAssociations parses the output of scontrol -o show assoc_mgr flags=assoc,qos. In that
 // output, an account precedes its child accounts. Unreadable rows limit nothing. Only admins and
 // coordinators can write text there, and sacctmgr makes that text lower-case. Therefore no comment
-// can imitate a row.
-func ParseAssociations(out []byte) (associations map[AssociationKey]*Association, qos map[string]*QOS, err error) {
+// can imitate a row. safe is a word of AccountingStorageEnforce; see minutesIn.
+func ParseAssociations(out []byte, safe bool) (associations map[AssociationKey]*Association, qos map[string]*QOS, err error) {
 	text := string(out)
 	if !strings.HasPrefix(text, "Current Association Manager state") {
 		return nil, nil, fmt.Errorf("scontrol show assoc_mgr: %s: not its heading", quote(text))
@@ -81,14 +90,14 @@ func ParseAssociations(out []byte) (associations map[AssociationKey]*Association
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		if name := userForm.FindStringSubmatch(wordAfter(line, "QOS")); name != nil && strings.HasPrefix(line, "QOS=") {
-			qos[name[1]] = parseQOS(line)
+			qos[name[1]] = parseQOS(line, safe)
 		}
 		if !strings.HasPrefix(line, "ClusterName=") {
 			continue
 		}
 		line, _, _ = cutKey(line, "Comment")
 		key := AssociationKey{Account: wordAfter(line, "Account"), Partition: wordAfter(line, "Partition")}
-		a := &Association{Account: key.Account, Allowances: allowancesIn(line, "GrpJobs", "GrpTRES", "MaxJobs", PerJob)}
+		a := &Association{Account: key.Account, Allowances: append(allowancesIn(line, "GrpJobs", "GrpTRES", "MaxJobs", PerJob), minutesIn(line, safe)...)}
 		_, owner, _ := cutKey(line, "UserName")
 		owner, _, _ = cutKey(owner, "Partition") // a name may contain spaces
 		switch user := userForm.FindStringSubmatch(owner); {
@@ -110,7 +119,10 @@ func ParseAssociations(out []byte) (associations map[AssociationKey]*Association
 // only the uid; 24.11 and 26.05 print the name too.
 var shareForm = regexp.MustCompile(` (?:\S+\()?([^\s=(){}]+)\)?=\{([^{}]*)\}`)
 
-func parseQOS(line string) *QOS {
+// unchargedForm matches a QOS that has used nothing, and to which no running job is charged.
+var unchargedForm = regexp.MustCompile(` UsageRaw=0\.0+ (?:.* )?GrpTRESRunMins=(?:[^ =]+=\w+\(0\),?)*(?: |$)`)
+
+func parseQOS(line string, safe bool) *QOS {
 	line, shares, _ := strings.Cut(line, " Account Limits=")
 	accounts, users, _ := strings.Cut(shares, " User Limits=")
 	read := func(text string, keys ...string) map[string][]Allowance {
@@ -121,9 +133,10 @@ func parseQOS(line string) *QOS {
 		return all
 	}
 	return &QOS{
-		Allowances: allowancesIn(line, "GrpJobs", "GrpTRES", PerJob),
+		Allowances: append(allowancesIn(line, "GrpJobs", "GrpTRES", PerJob), minutesIn(line, safe)...),
 		Accounts:   read(accounts, "MaxJobsPA", "MaxTRESPA"),
 		Users:      read(users, "MaxJobsPU", "MaxTRESPU"),
+		Uncharged:  unchargedForm.MatchString(line),
 	}
 }
 
@@ -148,6 +161,28 @@ func allowancesIn(text string, keys ...string) (all []Allowance) {
 				}
 			}
 		}
+	}
+	return all
+}
+
+// minutesIn returns the limits on minutes in text. With safe, Slurm adds the minutes that running jobs may
+// still use to those that jobs have used. Without, it starts all jobs until the limit is reached.
+func minutesIn(text string, safe bool) []Allowance {
+	running := map[string]int64{}
+	for _, a := range allowancesIn(strings.ReplaceAll(text, "=N(", "=0("), "GrpTRESRunMins") {
+		running[a.Of] = a.Used
+	}
+	all := allowancesIn(text, TotalMinutes, "GrpTRESRunMins")
+	for i := range all {
+		a := &all[i]
+		switch {
+		case a.Limit != TotalMinutes:
+		case safe:
+			a.Used += running[a.Of]
+		case a.Used < a.Most:
+			a.Most = math.MaxInt64
+		}
+		a.Of += Minutes
 	}
 	return all
 }

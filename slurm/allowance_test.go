@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 func TestAllowancesOfEachVersion(t *testing.T) {
 	for _, version := range []string{"22.05.8", "24.11.5", "26.05.3"} {
 		t.Run(version, func(t *testing.T) {
-			associations, qos, err := ParseAssociations(fixture(t, version, "16-assoc-mgr.txt"))
+			associations, qos, err := ParseAssociations(fixture(t, version, "16-assoc-mgr.txt"), true)
 			require.NoError(t, err)
 			root := &Association{Account: "root"}
 			phys := &Association{Parent: root, Account: "phys", Allowances: []Allowance{{"GrpTRES", "node", 6, 3}}}
@@ -46,12 +47,29 @@ func TestAllowancesOfEachVersion(t *testing.T) {
 	}
 }
 
+func TestMinutesThatRunningJobsMayUseCountWithSafe(t *testing.T) {
+	row := func(rest string) []byte {
+		return []byte("Current Association Manager state\nClusterName=a Account=ml UserName= Partition= ID=3 " + rest + " MaxJobs=\n" +
+			"QOS=free(1) UsageRaw=0.000000 GrpTRESRunMins=cpu=9(0),node=N(0)\n" + "QOS=used(2) UsageRaw=7.000000 GrpTRESRunMins=cpu=N(0)\n" + "QOS=runs(3) UsageRaw=0.000000 GrpTRESRunMins=cpu=N(0),node=N(30)\n")
+	}
+	key := AssociationKey{Account: "ml"}
+	for safe, want := range map[bool][]Allowance{
+		true:  {{"GrpTRESMins", "cpu minutes", 1000, 640}, {"GrpTRESMins", "node minutes", 50, 60}, {"GrpTRESRunMins", "gres/gpu minutes", 90, 30}},
+		false: {{"GrpTRESMins", "cpu minutes", math.MaxInt64, 400}, {"GrpTRESMins", "node minutes", 50, 50}, {"GrpTRESRunMins", "gres/gpu minutes", 90, 30}},
+	} {
+		associations, qos, err := ParseAssociations(row("GrpTRESMins=cpu=1000(400),node=50(50),gres/gpu=N(7) GrpTRESRunMins=cpu=N(240),node=N(10),gres/gpu=90(30)"), safe)
+		require.NoError(t, err)
+		assert.Equal(t, want, associations[key].Allowances)
+		assert.Equal(t, []bool{true, false, false}, []bool{qos["free"].Uncharged, qos["used"].Uncharged, qos["runs"].Uncharged})
+	}
+}
+
 func TestTruncatedAssociationsAreNotRead(t *testing.T) {
 	for _, out := range []string{"", "slurm_load_assoc_mgr_info error", "Current Association Manager state\nClusterName=a Account=b"} {
-		_, _, err := ParseAssociations([]byte(out))
+		_, _, err := ParseAssociations([]byte(out), true)
 		assert.Error(t, err, out)
 	}
-	associations, qos, err := ParseAssociations([]byte("Current Association Manager state\nNo associations currently cached in Slurm.\nClusterName=a UserName= ID=4\nQOS=x\n"))
+	associations, qos, err := ParseAssociations([]byte("Current Association Manager state\nNo associations currently cached in Slurm.\nClusterName=a UserName= ID=4\nQOS=x\n"), true)
 	require.NoError(t, err)
 	assert.Empty(t, associations)
 	assert.Empty(t, qos)
@@ -59,8 +77,8 @@ func TestTruncatedAssociationsAreNotRead(t *testing.T) {
 
 // sacctmgr makes a comment lower-case, but keeps its line breaks.
 func TestAssociationCommentSetsNoLimit(t *testing.T) {
-	associations, _, err := ParseAssociations([]byte("Current Association Manager state\n" +
-		"ClusterName=a Account=ml UserName= Partition= Priority=0 ID=3 ParentAccount=root(1) MaxJobs= Comment=x grptres= GrpTRES=node=0(0)\nclustername=a account=ml\n"))
+	associations, _, err := ParseAssociations([]byte("Current Association Manager state\n"+
+		"ClusterName=a Account=ml UserName= Partition= Priority=0 ID=3 ParentAccount=root(1) MaxJobs= Comment=x grptres= GrpTRES=node=0(0)\nclustername=a account=ml\n"), true)
 	require.NoError(t, err)
 	assert.Equal(t, map[AssociationKey]*Association{{"ml", "", ""}: {Account: "ml"}}, associations)
 }
@@ -124,7 +142,7 @@ func FuzzChargeIsNoOtherJobs(f *testing.F) {
 		require.NotRegexp(t, `[[:cntrl:]|]`, charges[9].Licenses)
 		delete(charges, 9)
 		require.Equal(t, map[uint32]Charge{7: {Account: "ml", QOS: "normal"}, 8: {Account: "chem", Licenses: "a:1"}}, charges)
-		_, _, _ = ParseAssociations([]byte("Current Association Manager state\n" + text + "\n"))
+		_, _, _ = ParseAssociations([]byte("Current Association Manager state\n"+text+"\n"), true)
 		ParseLicenses([]byte(text))
 		Charge{Licenses: text}.NeedsLicenses()
 	})
@@ -133,9 +151,9 @@ func FuzzChargeIsNoOtherJobs(f *testing.F) {
 // Names of a directory may contain spaces.
 func TestAssociationOfAUserWithASpaceInItsName(t *testing.T) {
 	text := string(fixture(t, "26.05.3", "16-assoc-mgr.txt"))
-	want, _, err := ParseAssociations([]byte(text))
+	want, _, err := ParseAssociations([]byte(text), true)
 	require.NoError(t, err)
-	got, _, err := ParseAssociations([]byte(strings.ReplaceAll(text, "UserName=man(6)", "UserName=jane doe(6)")))
+	got, _, err := ParseAssociations([]byte(strings.ReplaceAll(text, "UserName=man(6)", "UserName=jane doe(6)")), true)
 	require.NoError(t, err)
 	require.Equal(t, want[AssociationKey{Account: "phys"}].Allowances, got[AssociationKey{Account: "phys"}].Allowances, "the account's own limits")
 	a := got[AssociationKey{Account: "phys", User: "jane doe"}]

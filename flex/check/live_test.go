@@ -76,7 +76,7 @@ func (c controller) Partitions(context.Context) ([]slurm.Partition, error) {
 
 func (c controller) Nodes(context.Context) ([]slurm.Node, error) { return c.nodes, c.noNodes }
 
-func (c controller) Allowances(context.Context, bool) (slurm.Allowances, error) {
+func (c controller) Allowances(context.Context, []string) (slurm.Allowances, error) {
 	return slurm.Allowances{}, nil
 }
 

@@ -26,7 +26,7 @@ type scheduler interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Partitions(ctx context.Context) ([]slurm.Partition, error)
 	Nodes(ctx context.Context) ([]slurm.Node, error)
-	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
+	Allowances(ctx context.Context, enforced []string) (slurm.Allowances, error)
 }
 
 // Cloud is the part of Compute that a check reads.
@@ -117,7 +117,7 @@ func (w *World) observeSlurm(ctx context.Context, cfg *config.Config, s schedule
 	w.Partitions.Is, w.Partitions.Err = s.Partitions(ctx)
 	w.Nodes.Is, w.Nodes.Err = s.Nodes(ctx)
 	if slices.ContainsFunc(cfg.Options.Limits, func(l config.Limit) bool { return l.Account != "" }) {
-		w.Allowances.Is, w.Allowances.Err = s.Allowances(ctx, true)
+		w.Allowances.Is, w.Allowances.Err = s.Allowances(ctx, []string{"limits"})
 	}
 	if file, err := slurmconf.Read(w.Conf.Is["SLURM_CONF"]); err == nil {
 		w.File = file

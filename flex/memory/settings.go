@@ -10,9 +10,9 @@ import (
 // Settings is the last reading of slurm.conf and of the partitions.
 type Settings struct {
 	scene.Settings
-	Unread  slurm.Unread // rows of partitions
-	Limited bool         // Slurm enforces the limits of accounts and QOS
-	Read    time.Time
+	Unread   slurm.Unread // rows of partitions
+	Enforced []string     // AccountingStorageEnforce
+	Read     time.Time
 }
 
 // AreCurrent reports whether the last reading is recent.

@@ -16,5 +16,5 @@ func (o Observer) observeAllowances(ctx context.Context, snap *scene.Snapshot) {
 	if !o.covers() || !slices.ContainsFunc(snap.Jobs, demand.NeedsLimits) {
 		return
 	}
-	snap.Allowances, snap.AllowancesErr = o.Slurm.Allowances(ctx, o.Memory.Settings.Limited)
+	snap.Allowances, snap.AllowancesErr = o.Slurm.Allowances(ctx, o.Memory.Settings.Enforced)
 }

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,8 +22,8 @@ type limitless struct {
 
 var errNoAnswer = errors.New("no answer")
 
-func (l limitless) Allowances(_ context.Context, accounting bool) (slurm.Allowances, error) {
-	*l.reads = append(*l.reads, accounting)
+func (l limitless) Allowances(_ context.Context, enforced []string) (slurm.Allowances, error) {
+	*l.reads = append(*l.reads, slices.Contains(enforced, "limits"))
 	return slurm.Allowances{}, errNoAnswer
 }
 
@@ -38,7 +39,7 @@ func TestLimitsAreReadOnlyWhileJobsWaitPending(t *testing.T) {
 		want  []bool
 	}{
 		"a job waits":                             {func(*Observer) {}, []slurm.Job{runs, waits}, []bool{false}},
-		"Slurm enforces limits":                   {func(o *Observer) { o.Memory.Settings.Limited = true }, []slurm.Job{limited}, []bool{true}},
+		"Slurm enforces limits":                   {func(o *Observer) { o.Memory.Settings.Enforced = []string{"limits"} }, []slurm.Job{limited}, []bool{true}},
 		"no job waits for machines":               {func(*Observer) {}, []slurm.Job{runs, held}, nil},
 		"all have their machines requested":       {func(*Observer) {}, []slurm.Job{single}, nil},
 		"a job may wait in another partition too": {func(*Observer) {}, []slurm.Job{several}, []bool{false}},

@@ -28,9 +28,9 @@ type Scheduler interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Partitions(ctx context.Context) ([]slurm.Partition, error)
 
-	// Allowances reads Slurm's limits: those of licenses and, with accounting, of accounts, users and
-	// QOS.
-	Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error)
+	// Allowances reads Slurm's limits: those of licenses and, if AccountingStorageEnforce has them, of
+	// accounts, users and QOS.
+	Allowances(ctx context.Context, enforced []string) (slurm.Allowances, error)
 	Accounts(ctx context.Context, jobs []uint32) (map[uint32]string, error)
 	memory.Reader
 }

@@ -39,7 +39,7 @@ func (o Observer) readSettings(ctx context.Context) error {
 			SuspendTime:    shortestOf("SuspendTime", func(p slurm.Partition) slurm.Limit { return p.SuspendTime }),
 			SlurmctldSince: conf.Booted(), Preempts: conf.Preempts(), BackfillWindow: conf.BackfillWindow(), Private: hidesJobs(conf),
 		},
-		Unread: unread, Limited: slices.Contains(conf.List("AccountingStorageEnforce"), "limits"), Read: o.Now(),
+		Unread: unread, Enforced: conf.List("AccountingStorageEnforce"), Read: o.Now(),
 	}
 	return nil
 }

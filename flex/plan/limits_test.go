@@ -46,6 +46,7 @@ func (w limitedPending) waits(nodes int, charge slurm.Charge) *slurm.Job {
 	id := uint32(len(w.Snap.Jobs) + 1)
 	w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{
 		ID: id, ArrayID: id, State: slurm.JobPending, Priority: 1000 - uint64(id), NodeCount: nodes, Partition: "train", User: "ann", Reason: "Priority",
+		Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
 	})
 	w.Snap.Allowances.Charges[id] = charge
 	return &w.Snap.Jobs[id-1]
@@ -127,6 +128,32 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 			[]uint32{2, 3, 4},
 			"a job of its owner in account ml may use 1 node (MaxTRESPJ), and it needs 2",
 		},
+		"minutes in total": {
+			func(w limitedPending) { w.limit("ml", "GrpTRESMins", "cpu minutes", 1000, 400) },
+			[]uint32{1, 2, 4},
+			"account ml may use 1000 CPU minutes in total (GrpTRESMins): 880 are used or requested, and the job needs 240",
+		},
+		"minutes of running jobs": {
+			func(w limitedPending) { w.limit("phys", "GrpTRESRunMins", "gres/gpu minutes", 399, 0) },
+			[]uint32{1, 2, 3},
+			"account phys may use 399 GPU minutes at once (GrpTRESRunMins): 360 are in use or requested, and the job needs 120",
+		},
+		"minutes of a job without a time limit": {
+			func(w limitedPending) {
+				w.limit("chem", "GrpTRESRunMins", "node minutes", 1e9, 0)
+				w.Snap.Jobs[3].Limit = slurm.Limit{Kind: slurm.Unlimited}
+			},
+			[]uint32{1, 2, 3},
+			"account chem may use 1000000000 node minutes at once (GrpTRESRunMins): 0 are in use or requested, and the job needs 4294967295",
+		},
+		"minutes that have run out, of jobs in a QOS that nothing was charged to": {func(w limitedPending) {
+			w.limit("ml", "GrpTRESMins", "cpu minutes", 1000, 1000)
+			w.Snap.Allowances.QOS["normal"].Uncharged = true // its UsageFactor may be 0
+		}, []uint32{1, 2, 3, 4}, ""},
+		"minutes of an account and a QOS that nothing was charged to": {func(w limitedPending) {
+			w.limit("chem", "GrpTRESMins", "cpu minutes", 200, 0)
+			w.Snap.Allowances.QOS["normal"].Uncharged = true
+		}, []uint32{1, 2, 3}, "account chem may use 200 CPU minutes in total (GrpTRESMins): 0 are used or requested, and the job needs 240"},
 		"memory is not counted": {func(w limitedPending) { w.limit("ml", "GrpTRES", "mem", 1, 0) }, []uint32{1, 2, 3, 4}, ""},
 		"a QOS's limit in place of the account's": {func(w limitedPending) {
 			w.limit("ml", "GrpTRES", "node", 1, 0)

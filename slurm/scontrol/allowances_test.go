@@ -18,13 +18,13 @@ func TestLimitsAreReadAfterThePendingJobs(t *testing.T) {
 			"flags=assoc,qos": {Stdout: "Current Association Manager state\nQOS=normal(1) GrpJobs=4(1) Account Limits= User Limits=\n"},
 		},
 	})
-	a, err := c.Allowances(t.Context(), true)
+	a, err := c.Allowances(t.Context(), []string{"associations", "limits", "safe"})
 	require.NoError(t, err)
 	assert.Equal(t, map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}}, a.Charges)
 	assert.Len(t, a.Licenses, 1)
 	assert.Len(t, a.QOS["normal"].Allowances, 1)
 	calls := []string{"squeue -h -a -t PENDING", "scontrol -o show licenses", "scontrol -o show assoc_mgr flags=assoc,qos"}
-	_, err = c.Allowances(t.Context(), false)
+	_, err = c.Allowances(t.Context(), nil)
 	require.NoError(t, err)
 	got := asked(t, c)
 	for i, want := range append(calls, calls[:2]...) {

@@ -75,8 +75,8 @@ func (s *commands) ArrayThrottle(ctx context.Context, array uint32, task int) (i
 	return command(ctx, s, "show job", fmt.Sprintf("%d_%d", array, task), func(ctx context.Context) (int, error) { return s.next.ArrayThrottle(ctx, array, task) })
 }
 
-func (s *commands) Allowances(ctx context.Context, accounting bool) (slurm.Allowances, error) {
-	return command(ctx, s, "show licenses", "", func(ctx context.Context) (slurm.Allowances, error) { return s.next.Allowances(ctx, accounting) })
+func (s *commands) Allowances(ctx context.Context, enforced []string) (slurm.Allowances, error) {
+	return command(ctx, s, "show licenses", "", func(ctx context.Context) (slurm.Allowances, error) { return s.next.Allowances(ctx, enforced) })
 }
 
 func (s *commands) Accounts(ctx context.Context, jobs []uint32) (map[uint32]string, error) {

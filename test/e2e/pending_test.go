@@ -148,6 +148,29 @@ func TestAccountLimitDelaysMachines(t *testing.T) {
 	cancelForGood(t, l, jobs[1], jobs[2], other)
 }
 
+// Account ml may use 20 node minutes in total, and jobs of chem may still use 20 at once. Each job needs 15.
+func TestAccountLimitOfMinutesDelaysMachines(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, Accounting: true, Limits: true})
+	run(t, l, "sacctmgr", "--immediate", "add", "account", "ml", "grptresmins=node=20")
+	run(t, l, "sacctmgr", "--immediate", "add", "account", "chem", "grptresrunmins=node=20")
+	run(t, l, "sacctmgr", "--immediate", "add", "user", "root", "account=ml,chem")
+	held := map[string]string{}
+	for account, text := range map[string]string{
+		"ml":   `cause account ml may use 20 node minutes in total .GrpTRESMins.: 15 are used or requested, and the job needs 15 `,
+		"chem": `cause account chem may use 20 node minutes at once .GrpTRESRunMins.: 15 are in use or requested, and the job needs 15 `,
+	} {
+		first := submitScript(t, l, "sleep 30", "-p", "train", "-N1", "--time=15", "-A", account)
+		second := submit(t, l, "-p", "train", "-N1", "--time=15", "-A", account)
+		awaitRunning(t, l, first)
+		awaitWhy(t, l, second, text)
+		held[second] = text
+	}
+	for id := range held {
+		awaitCompleted(t, l, id)
+	}
+	assert.NotContains(t, readFile(l.Log("daemon.log")), "its job has not started", "no job was late")
+}
+
 // created returns the creation time of each machine.
 func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 	t.Helper()

@@ -53,7 +53,7 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 
 // Allowances returns no limits, but the switches of pending jobs: Slurm shows limits only as the reasons
 // of the jobs that they hold back.
-func (c *Cluster) Allowances(ctx context.Context, _ bool) (slurm.Allowances, error) {
+func (c *Cluster) Allowances(ctx context.Context, _ []string) (slurm.Allowances, error) {
 	if err := c.ask(ctx); err != nil {
 		return slurm.Allowances{}, err
 	}

@@ -36,7 +36,7 @@ AccountingStorageHost=127.0.0.1
 AccountingStoragePort={{.DBDPort}}
 {{- if .Limits}}
 AccountingStorageTRES=gres/gpu
-AccountingStorageEnforce=associations,limits,qos
+AccountingStorageEnforce=safe,qos
 {{- end}}
 `
 

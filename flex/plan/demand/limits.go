@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -134,7 +135,10 @@ func (l *limits) used(c ceiling) int64 {
 // needs returns the amount of each resource that the job takes. All CPUs and GPUs of exclusive
 // nodes count, whatever the job requests.
 func (l *limits) needs(j *slurm.Job, set *config.NodeSet, nodes int) (slurm.Partition, map[string]int64) {
-	needs := map[string]int64{slurm.JobCount: 1, "node": int64(nodes)}
+	needs, minutes := map[string]int64{slurm.JobCount: 1, "node": int64(nodes)}, int64(math.MaxUint32) // Slurm's UNLIMITED
+	if j.Limit.Kind == slurm.LimitSet {
+		minutes = int64(j.Limit.Duration / time.Minute)
+	}
 	for name, count := range l.Seen.Allowances.ChargeOf(j).NeedsLicenses() {
 		needs["license/"+name] = count
 	}
@@ -143,6 +147,9 @@ func (l *limits) needs(j *slurm.Job, set *config.NodeSet, nodes int) (slurm.Part
 		if ours && set != nil && slices.Contains(known.NodeSets, set.Name) && slices.Contains(partitionsOf(j), p.Name) {
 			for name, each := range p.PerNode {
 				needs[name] = each * int64(nodes)
+			}
+			for name, count := range maps.Clone(needs) {
+				needs[name+slurm.Minutes] = count * minutes
 			}
 			return p, needs
 		}
@@ -155,9 +162,11 @@ func (l *limits) needs(j *slurm.Job, set *config.NodeSet, nodes int) (slurm.Part
 // licenses.
 func (l *limits) ceilings(j *slurm.Job, p slurm.Partition, needs map[string]int64) (all []ceiling) {
 	known, charge := l.Seen.Allowances, l.Seen.Allowances.ChargeOf(j)
+	// Minutes of others do not count for a job with a UsageFactor of 0.
+	isFree := known.QOS[charge.QOS] != nil && known.QOS[charge.QOS].Uncharged
 	add := func(whose string, byQOS bool, allowances []slurm.Allowance, prefix string) {
-		for i := range allowances {
-			if strings.HasPrefix(allowances[i].Limit, prefix) {
+		for i, a := range allowances {
+			if strings.HasPrefix(a.Limit, prefix) && !(isFree && a.Used > 0 && strings.HasSuffix(a.Of, slurm.Minutes)) {
 				all = append(all, ceiling{&allowances[i], whose, byQOS})
 			}
 		}
@@ -196,6 +205,8 @@ func (l *limits) text(c ceiling, needs map[string]int64) string {
 		return fmt.Sprintf("%d of %d licenses of %s are in use or requested, and the job needs %d", l.used(c), c.Most, strings.TrimPrefix(c.Of, "license/"), needs[c.Of])
 	case c.Limit == slurm.PerJob:
 		return fmt.Sprintf("a job of %s may use %s (%s), and it needs %d", c.whose, what, c.Limit, needs[c.Of])
+	case c.Limit == slurm.TotalMinutes:
+		return fmt.Sprintf("%s may use %s in total (%s): %d are used or requested, and the job needs %d", c.whose, what, c.Limit, l.used(c), needs[c.Of])
 	case c.Of == slurm.JobCount:
 		return fmt.Sprintf("%s may run %s at once (%s): %d run or wait for machines", c.whose, what, c.Limit, l.used(c))
 	}
@@ -204,7 +215,7 @@ func (l *limits) text(c ceiling, needs map[string]int64) string {
 
 // amountOf formats an amount of a trackable resource.
 func amountOf(n int64, of string) string {
-	word := map[string]string{slurm.JobCount: "job", "node": "node", "cpu": "CPU", "gres/gpu": "GPU"}[of]
+	word := map[string]string{slurm.JobCount: "job", "node": "node", "cpu": "CPU", "gres/gpu": "GPU", "node minutes": "node minute", "cpu minutes": "CPU minute", "gres/gpu minutes": "GPU minute"}[of]
 	switch {
 	case word == "":
 		return fmt.Sprintf("%d %s", n, of)

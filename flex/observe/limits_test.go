@@ -29,22 +29,20 @@ func (l limitless) Allowances(_ context.Context, enforced []string) (slurm.Allow
 
 func TestLimitsAreReadOnlyWhileJobsWaitPending(t *testing.T) {
 	waits := slurm.Job{ID: 7, State: slurm.JobPending, Priority: 1, Reason: "Priority", User: "ann", NodeCount: 1}
-	held, runs, limited, single, several := waits, waits, waits, waits, waits
+	held, runs, limited, single := waits, waits, waits, waits
 	held.Priority, runs.State, limited.Reason = 0, slurm.JobRunning, "AssocGrpNodeLimit"
 	single.Reservation, single.Partition = "slurmflex-alpha.door-7-1", "us"
-	several.Reservation, several.Partition = "slurmflex-alpha.door-7-1", "us,eu"
 	for name, test := range map[string]struct {
 		given func(o *Observer)
 		jobs  []slurm.Job
 		want  []bool
 	}{
-		"a job waits":                             {func(*Observer) {}, []slurm.Job{runs, waits}, []bool{false}},
-		"Slurm enforces limits":                   {func(o *Observer) { o.Memory.Settings.Enforced = []string{"limits"} }, []slurm.Job{limited}, []bool{true}},
-		"no job waits for machines":               {func(*Observer) {}, []slurm.Job{runs, held}, nil},
-		"all have their machines requested":       {func(*Observer) {}, []slurm.Job{single}, nil},
-		"a job may wait in another partition too": {func(*Observer) {}, []slurm.Job{several}, []bool{false}},
-		"a single pass":                           {func(o *Observer) { o.Promises = false }, []slurm.Job{waits}, nil},
-		"jobs wait CONFIGURING":                   {func(o *Observer) { o.Config.Options.Waiting = config.Configuring }, []slurm.Job{waits}, nil},
+		"a job waits":                        {func(*Observer) {}, []slurm.Job{runs, waits}, []bool{false}},
+		"Slurm enforces limits":              {func(o *Observer) { o.Memory.Settings.Enforced = []string{"limits"} }, []slurm.Job{limited}, []bool{true}},
+		"no job waits for machines":          {func(*Observer) {}, []slurm.Job{runs, held}, nil},
+		"a job waits for requested machines": {func(*Observer) {}, []slurm.Job{single}, []bool{false}},
+		"a single pass":                      {func(o *Observer) { o.Promises = false }, []slurm.Job{waits}, nil},
+		"jobs wait CONFIGURING":              {func(o *Observer) { o.Config.Options.Waiting = config.Configuring }, []slurm.Job{waits}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var reads []bool

@@ -11,6 +11,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
@@ -208,6 +209,24 @@ func TestLimitsCountJobsWithDoors(t *testing.T) {
 	w.of("ml").Allowances[0].Used = 1
 	doors, _ = w.doors()
 	assert.Equal(t, []uint32{2}, doors, "Slurm counts a job that runs")
+}
+
+// Its request keeps its place at Google, because the limit may have changed when the machines exist.
+func TestLimitUsedUpAfterTheRequestIsShown(t *testing.T) {
+	w := newLimitedPending()
+	j := w.waits(2, slurm.Charge{Account: "ml", QOS: "normal", Licenses: "lic"})
+	j.Reservation, j.Reason = memo.DoorReservation("alpha", "1", noon.Add(-time.Minute)), "Reservation"
+	w.reserve(j.Reservation, 14*time.Minute+30*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
+	w.Requested(1, "alpha-a3-[0-1]", time.Minute)
+	w.limit("ml", "GrpTRES", "node", 2, 0)
+	free := &slurm.Allowance{Limit: "Licenses", Of: "license/lic", Most: 1}
+	w.Snap.Allowances.Licenses = map[string]*slurm.Allowance{"lic": free}
+	assert.Empty(t, w.plan().Waits[0].Obstacle, "the job itself does not count")
+	free.Used = 1
+	wait := w.plan().Waits[0]
+	assert.Equal(t, demand.Queued, wait.Stage)
+	assert.Equal(t, "1 of 1 licenses of lic are in use or requested, and the job needs 1: until this changes, granted machines are released", wait.Obstacle)
+	assert.Equal(t, `set AdminComment of job 1: "flex-start: waiting since 2026-11-21T11:59:00Z for 2 × a3-highgpu-8g for 04:00:00; `+wait.Obstacle+`"`, w.all())
 }
 
 func TestLateJobIsHeldAndThenGetsItsCurrentNodeCount(t *testing.T) {

@@ -184,8 +184,8 @@ type Row struct {
 	Maintain time.Time `json:"maintenance_at,omitzero"`
 	// KeptTo is when the first idle machine is powered down unless a job takes it.
 	KeptTo time.Time `json:"kept_until,omitzero"`
-	// Obstacle is why nothing is requested now, why the request is being cancelled, which nodes of a
-	// queued request cannot be used, or what happened to lost machines.
+	// Obstacle is why nothing is requested now, why the request is being cancelled, why a
+	// queued request would not start its job, or what happened to lost machines.
 	Obstacle string    `json:"obstacle,omitempty"`
 	Failed   int       `json:"failed_attempts,omitzero"` // consecutive failures
 	NextAt   time.Time `json:"next_attempt_at,omitzero"`

@@ -115,6 +115,14 @@ var stories = []struct {
 		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "RESOURCE_POOL_EXHAUSTED: none left", time.Hour))
 		s.because("alpha-a3-1", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "bad GPU", "root")
 	}, "812"},
+	{"a job that waits at Google while another job has the only license", func(s *world) {
+		s.behindDoor(812, "alpha-a3-0")
+		s.group(812, request("a1", mig.Accepted, "alpha-a3-0", "RESOURCE_POOL_EXHAUSTED: none left", time.Hour))
+		s.Snap.Allowances = slurm.Allowances{
+			Licenses: map[string]*slurm.Allowance{"lic": {Limit: "Licenses", Of: "license/lic", Most: 1, Used: 1}},
+			Charges:  map[uint32]slurm.Charge{812: {Licenses: "lic"}},
+		}
+	}, "812"},
 	{"a component that is too long for its partition", func(s *world) { s.component(s.pending(816, "PartitionTimeLimit"), 815, 1) }, "815+1"},
 	{"a pending job of a partition without flex nodes", func(s *world) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
 	{"a pending job of a nodeset that is blocked", func(s *world) { s.block(twoBoots); s.pending(816, "Resources") }, "816"},

@@ -171,6 +171,23 @@ func TestAccountLimitOfMinutesDelaysMachines(t *testing.T) {
 	assert.NotContains(t, readFile(l.Log("daemon.log")), "its job has not started", "no job was late")
 }
 
+// Another job takes the only license while the request waits at Google.
+func TestLicenseTakenDuringAJobsWaitIsShown(t *testing.T) {
+	l := withDaemon(t)
+	shut(t, l)
+	update(t, l, "nodename=alpha-cpu-0", "state=power_up")
+	time.Sleep(2 * time.Second) // Slurm ignores a boot in the same second as the power-up
+	run(t, l, "slurmd", "-N", "alpha-cpu-0", "-b")
+	id := submit(t, l, "-p", "train", "-N1", "--time=15", "-L", "lic:1")
+	awaitWhy(t, l, id, "QUEUED at Google")
+	other := submitScript(t, l, "sleep 1000", "-p", "cpu", "-w", "alpha-cpu-0", "--time=15", "-L", "lic:1")
+	awaitWhy(t, l, id, `QUEUED .* cause 1 of 1 licenses of lic are in use or requested, and the job needs 1: until this changes, granted machines are released`)
+	run(t, l, "scancel", other)
+	awaitWhy(t, l, id, "cause no capacity")
+	capacity(t, l, "", 8)
+	awaitCompleted(t, l, id)
+}
+
 // created returns the creation time of each machine.
 func created(t *testing.T, l *lab.Lab) map[string]time.Time {
 	t.Helper()

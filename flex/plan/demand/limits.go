@@ -232,9 +232,22 @@ func mayBeLimited(j slurm.Job) bool {
 }
 
 // NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's
-// limits. A job that uses a door may get another one in the next of its partitions.
+// limits. A job that uses a door may have to wait for a limit when its machines exist.
 func NeedsLimits(j slurm.Job) bool {
-	return LacksNodes(j) || mayBeLimited(j) || j.State.Waits() && j.Reservation != "" && len(partitionsOf(&j)) > 1
+	return LacksNodes(j) || mayBeLimited(j) || j.State.Waits() && j.Reservation != ""
+}
+
+// overtaken returns the limit that would keep a job with a door from starting there now, because others have
+// used it up since; empty if there is none. Jobs with doors do not count under Slurm's limits yet.
+func overtaken(s *scene.Scene, c *Claim) string {
+	if c.Door == nil || c.Job == nil {
+		return ""
+	}
+	why := (&limits{Scene: s}).obstacle(c.Job, c.Set)
+	if why != "" {
+		why += ": until this changes, granted machines are released"
+	}
+	return why
 }
 
 // lateWaits returns the waits of jobs that did not start on their machines, or that slurmctld makes

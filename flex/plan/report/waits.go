@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -82,7 +83,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 		if queued.Stage = demand.Queued; live.State == mig.Creating {
 			queued.Stage = demand.Requesting
 		}
-		queued.Obstacle = withdrawnFrom(w.Scene, c.Door)
+		queued.Obstacle = cmp.Or(withdrawnFrom(w.Scene, c.Door), c.Overtaken)
 	}
 	lacking = wait
 	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.Failed, v.Next, v.Failing

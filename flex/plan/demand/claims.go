@@ -35,8 +35,6 @@ type Claim struct {
 	Missing []string // nodes that have neither an instance nor a request
 	First   []string // what must happen before anything can be requested
 
-	Overtaken string // the limit that others have used up since its job got a door
-
 	Notes
 }
 

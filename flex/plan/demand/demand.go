@@ -46,7 +46,6 @@ func Match(s *scene.Scene) *Wanted {
 	w.settleRequests()
 	for _, c := range w.Claims {
 		c.Missing, c.First = w.missing(c)
-		c.Overtaken = overtaken(w.Scene, c)
 	}
 	w.Budgets = budgetsOf(s, w.isAsked)
 	return w

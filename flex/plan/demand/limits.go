@@ -237,9 +237,9 @@ func NeedsLimits(j slurm.Job) bool {
 	return LacksNodes(j) || mayBeLimited(j) || j.State.Waits() && j.Reservation != ""
 }
 
-// overtaken returns the limit that would keep a job with a door from starting there now, because others have
+// Overtaken returns the limit that would keep a job with a door from starting there now, because others have
 // used it up since; empty if there is none. Jobs with doors do not count under Slurm's limits yet.
-func overtaken(s *scene.Scene, c *Claim) string {
+func Overtaken(s *scene.Scene, c *Claim) string {
 	if c.Door == nil || c.Job == nil {
 		return ""
 	}

@@ -83,7 +83,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 		if queued.Stage = demand.Queued; live.State == mig.Creating {
 			queued.Stage = demand.Requesting
 		}
-		queued.Obstacle = cmp.Or(withdrawnFrom(w.Scene, c.Door), c.Overtaken)
+		queued.Obstacle = cmp.Or(withdrawnFrom(w.Scene, c.Door), demand.Overtaken(w.Scene, c))
 	}
 	lacking = wait
 	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.Failed, v.Next, v.Failing

@@ -116,7 +116,7 @@ func (b *Bill) Take(e *history.Entry) {
 			return
 		}
 		for at := max(p.from, b.from); at < min(p.to, b.to); {
-			first, next := Period(config.Day, at.Time(), b.zone)
+			first, next := periodOf(config.Day, at.Time(), b.zone)
 			b.add(e, p, first.Format(time.DateOnly), max(history.At(first), b.from), min(history.At(next), b.to))
 			at = history.At(next)
 		}
@@ -164,9 +164,9 @@ func (b *Bill) key(e *history.Entry, who *history.Who) string {
 	return strconv.FormatUint(uint64(who.Job), 10)
 }
 
-// Period returns the day, week or month of a time, from its start up to the start of the next. Weeks
+// periodOf returns the day, week or month of a time, from its start up to the start of the next. Weeks
 // start on Monday.
-func Period(per config.Period, now time.Time, zone *time.Location) (from, to time.Time) {
+func periodOf(per config.Period, now time.Time, zone *time.Location) (from, to time.Time) {
 	year, month, day := now.In(zone).Date()
 	first, days := day, 1
 	switch per {

@@ -125,7 +125,7 @@ func newBook(now time.Time, zone *time.Location) *book {
 	b := &book{at: now, periods: map[config.Period]period{}, counted: map[string]time.Time{}}
 	for _, per := range []config.Period{config.Day, config.Week, config.Month} {
 		p := period{bills: map[By]*Bill{}}
-		p.from, p.to = Period(per, now, zone)
+		p.from, p.to = periodOf(per, now, zone)
 		for _, by := range []By{Account, User, Partition} {
 			p.bills[by] = newBill(by, history.At(p.from), history.At(p.to), zone)
 		}
@@ -136,7 +136,7 @@ func newBook(now time.Time, zone *time.Location) *book {
 
 // isOf reports whether the book's periods are the present ones.
 func (b *book) isOf(now time.Time, zone *time.Location) bool {
-	from, _ := Period(config.Day, now, zone)
+	from, _ := periodOf(config.Day, now, zone)
 	return b.periods[config.Day].from.Equal(from)
 }
 

@@ -45,7 +45,7 @@ func (q Query) period() (from, to history.Time, err error) {
 		if err != nil {
 			return 0, 0, fmt.Errorf("--month %s: must be a month, such as 2026-11", q.Month)
 		}
-		first, next := Period(config.Month, time.Date(month.Year(), month.Month(), 15, 0, 0, 0, 0, time.Local), time.Local)
+		first, next := periodOf(config.Month, time.Date(month.Year(), month.Month(), 15, 0, 0, 0, 0, time.Local), time.Local)
 		return history.At(first), history.At(next), nil
 	}
 	if from, err = Moment("--from", q.From); err != nil {

@@ -67,7 +67,7 @@ func (o Options) Write(ctx context.Context, cfg *config.Config, s Slurm, machine
 			return "", err
 		}
 	}
-	return Text(Input{Config: cfg, Version: version, Programs: o.Programs, Machines: machines(ctx, cfg, o.Machines)})
+	return textOf(Input{Config: cfg, Version: version, Programs: o.Programs, Machines: machines(ctx, cfg, o.Machines)})
 }
 
 // Programs is the folder of slurmflex's hooks: beside it, or where its packages put them.

@@ -26,9 +26,9 @@ const alwaysOn = `# SuspendTime applies to all nodes. Add nodes that are always 
 # SuspendExcNodes, or their partition to SuspendExcParts; otherwise Slurm powers them down.
 `
 
-// Text returns the part of slurm.conf that this configuration needs on this version of Slurm:
+// textOf returns the part of slurm.conf that this configuration needs on this version of Slurm:
 // programs, times, nodes and partitions.
-func Text(in Input) (string, error) {
+func textOf(in Input) (string, error) {
 	nodes, gres, err := nodeLines(in)
 	if err != nil {
 		return "", err

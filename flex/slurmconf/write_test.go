@@ -14,7 +14,7 @@ import (
 func TestWrittenSuspendTimeIsLongEnoughForPendingJobs(t *testing.T) {
 	cfg := scenetest.Cluster("partitions: {train: {enable_job_exclusive: true, partition_nodeset: [a3]}}",
 		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8, node_conf: {CPUs: 4, RealMemory: 1000}", "keep_idle: 60, on_lease_end: requeue"))
-	text, err := Text(Input{Config: cfg, Version: slurm.Version{Major: 24, Minor: 11}, Programs: "/x"})
+	text, err := textOf(Input{Config: cfg, Version: slurm.Version{Major: 24, Minor: 11}, Programs: "/x"})
 	require.NoError(t, err)
 	assert.Contains(t, text, "PartitionName=train")
 	assert.Contains(t, text, " SuspendTime=300 MaxTime=UNLIMITED\n")
@@ -30,7 +30,7 @@ func TestGresTypesContainAllKindsOfNodeConf(t *testing.T) {
 	} {
 		cfg := scenetest.Cluster("partitions: {train: {enable_job_exclusive: true, partition_nodeset: [a3]}}",
 			scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 8, node_conf: {CPUs: 4, RealMemory: 1000, Gres: '"+gres+"'}", ""))
-		text, err := Text(Input{Config: cfg, Version: slurm.Version{Major: 24, Minor: 11}, Programs: "/x"})
+		text, err := textOf(Input{Config: cfg, Version: slurm.Version{Major: 24, Minor: 11}, Programs: "/x"})
 		require.NoError(t, err)
 		for _, part := range want {
 			assert.Contains(t, text, part, gres)

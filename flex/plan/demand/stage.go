@@ -39,6 +39,8 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorUnsure, ""
 	case d.Job == nil:
 		return DoorEnded, "its job has left the queue"
+	case len(d.Nodes) == 0:
+		return DoorEnded, "slurmctld has lost it"
 	case lateOf(s, d.Job).Unusable && isLate(s, d.Job) && d.Job.State.Waits() && d.Job.Reservation == "" && !d.Named():
 		return DoorEnded, "slurmctld does not let its job use it"
 	case d.Job.IsTasks():
@@ -83,7 +85,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		}
 	}
 	switch {
-	case !opened && len(d.Nodes) > 0 && isClosed(s, d.Job, s.Node(d.Nodes[0]).Set):
+	case !opened && isClosed(s, d.Job, s.Node(d.Nodes[0]).Set):
 		return DoorEnded, "its partition starts no jobs now"
 	case up < len(d.Nodes) && keptTooLong(s, d) != "":
 		return DoorBroken, keptTooLong(s, d)

@@ -42,3 +42,15 @@ func TestJobLeavesALostDoorAndKeepsItsRequest(t *testing.T) {
 	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW", strings.ReplaceAll(w.inSlurm(), newDoor("7"), "NEW"))
 	assert.NotContains(t, w.inCompute(), "cancel request")
 }
+
+// slurm.conf has lost the last node of the door, and slurmctld keeps the door over the others.
+func TestDoorThatHasLostNodesIsDeleted(t *testing.T) {
+	w := newWaitingPending()
+	w.Requested(7, "alpha-a3-[2-3]", time.Hour)
+	w.door().Nodes = []string{"alpha-a3-2"}
+	w.Snap.Nodes = w.Snap.Nodes[:3]
+	assert.Equal(t, "delete reservation DOOR", w.inSlurm())
+	assert.NotContains(t, w.inCompute(), "request", "the request shows what the door lacks until the door is deleted")
+	w.Snap.Reservations, w.job().Reservation = w.Snap.Reservations[:1], ""
+	assert.Contains(t, w.inCompute(), "cancel request")
+}

@@ -335,6 +335,11 @@ func parseJob(line string) (job Job, known UnreadRow, err error) {
 			}
 		}
 	}
+	// Slurm shows this state instead of PENDING until the job starts again, even once it is released
+	// (tried on 26.05).
+	if job.State == JobResvDelHold && len(job.Nodes) == 0 {
+		job.State = JobPending
+	}
 	return job, known, err
 }
 

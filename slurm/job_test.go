@@ -41,6 +41,14 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	require.Empty(t, parsed(t, readSqueue, ""), "an empty queue")
 }
 
+// squeue 26.05 shows RESV_DEL_HOLD from the time that a reservation vanishes until its job starts, also
+// once the job is released and uses another reservation.
+func TestJobWhoseReservationVanishedIsPending(t *testing.T) {
+	row := strings.Replace(rowWith("%T", "RESV_DEL_HOLD"), "|f0|", "||", 1)
+	require.Equal(t, JobPending, parsed(t, readSqueue, row+"\n")[0].State)
+	require.True(t, parsed(t, readSqueue, rowWith("%T", "RESV_DEL_HOLD")+"\n")[0].State.HoldsNodes(), "a running job")
+}
+
 // rowWith returns a valid row of squeue with one field replaced.
 func rowWith(column, field string) string {
 	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None", "|")

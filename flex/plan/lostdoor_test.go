@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
 
@@ -24,4 +25,32 @@ func TestJobWithARequestKeepsItsNodesWithoutADoor(t *testing.T) {
 	w.planned("alpha-a3-[2-3]")
 	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW", strings.ReplaceAll(w.inSlurm(), newDoor("7"), "NEW"))
 	assert.NotContains(t, w.inCompute(), "request ")
+}
+
+// slurmctld has lost its reservations with its state file, covers included (22.05 and 26.05).
+func TestJobLeavesALostDoorAndKeepsItsRequest(t *testing.T) {
+	w := newWaitingPending()
+	w.Requested(7, "alpha-a3-[0-1]", time.Hour)
+	w.Snap.Reservations = nil
+	assert.Equal(t, "have job 7 leave reservation DOOR", w.inSlurm())
+	assert.NotContains(t, w.inCompute(), "cancel request")
+	w.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Why: "torn"}}
+	assert.Empty(t, w.inSlurm(), "the door may be unreadable")
+	w.Snap.Unread = nil
+	w.reserve(coverName, -time.Second, "alpha-a3-[0-3]", "PURGE_COMP=00:16:00")
+	w.job().Reservation, w.job().Reason = "", "Resources"
+	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW", strings.ReplaceAll(w.inSlurm(), newDoor("7"), "NEW"))
+	assert.NotContains(t, w.inCompute(), "cancel request")
+}
+
+// slurm.conf has lost the last node of the door, and slurmctld keeps the door over the others.
+func TestDoorThatHasLostNodesIsDeleted(t *testing.T) {
+	w := newWaitingPending()
+	w.Requested(7, "alpha-a3-[2-3]", time.Hour)
+	w.door().Nodes = []string{"alpha-a3-2"}
+	w.Snap.Nodes = w.Snap.Nodes[:3]
+	assert.Equal(t, "delete reservation DOOR", w.inSlurm())
+	assert.NotContains(t, w.inCompute(), "request", "the request shows what the door lacks until the door is deleted")
+	w.Snap.Reservations, w.job().Reservation = w.Snap.Reservations[:1], ""
+	assert.Contains(t, w.inCompute(), "cancel request")
 }

@@ -679,3 +679,14 @@ func TestReadmesSampleIsAnAnswer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(readme), "\n"+answer.Text(false)+"```\n")
 }
+
+// Slurm 26.05 holds a job if slurm.conf has lost all nodes of its reservation.
+func TestJobHeldForADeletedReservationIsReleasedByAnAdmin(t *testing.T) {
+	s := newWorld()
+	s.pending(816, "Reservation (null) is invalid")
+	answer := ask(t, s.view(), "816")
+	assert.Equal(t, "HELD", answer.State)
+	assert.Equal(t, "its reservation no longer exists, so Slurm holds it (Reservation (null) is invalid)", answer.Cause)
+	assert.Equal(t, "scontrol release 816    (as an admin)", answer.YouCan)
+	assert.Equal(t, 1, s.view().Totals().Held)
+}

@@ -84,7 +84,7 @@ func (v View) isBehindDeadCover(j Job) bool {
 
 // isHeld reports whether the job does not start before somebody releases it.
 func (j Job) isHeld() bool {
-	return strings.HasPrefix(j.Reason, "JobHeld") || strings.Contains(j.Reason, "held")
+	return strings.HasPrefix(j.Reason, "JobHeld") || strings.Contains(j.Reason, "held") || reasonWord(j.Reason) == "ReservationDeleted"
 }
 
 // isHeldByUs reports whether slurmflex has held the job, and not an admin or Slurm.
@@ -222,7 +222,7 @@ var causes = map[string]string{
 	"JobHoldMaxRequeue":           "it was requeued too often",
 	"job requeued in held state":  "it was requeued and held",
 	"launch failed requeued held": "it failed to launch; slurmd's log has the cause",
-	"ReservationDeleted":          "its reservation no longer exists",
+	"ReservationDeleted":          "its reservation no longer exists, so Slurm holds it",
 	"ReservationInvalid":          "it may not use its reservation",
 	"Cleaning":                    "Slurm cleans up after its last run",
 	"SchedDefer":                  "Slurm considers it in its next scheduling pass",
@@ -245,7 +245,7 @@ var remedies = map[string]string{
 	"InvalidAccount":           "sacctmgr show assoc    (without accounting, some versions of Slurm show this for a moment)",
 	"InvalidQOS":               "sacctmgr show qos",
 	"PartitionConfig":          "scontrol show partition",
-	"ReservationDeleted":       "scontrol update jobid=JOB reservationname=",
+	"ReservationDeleted":       "scontrol release JOB    (as an admin)",
 	"ReservationInvalid":       "scontrol show reservation",
 
 	"job requeued in held state": "scontrol release JOB",
@@ -266,6 +266,8 @@ func reasonWord(reason string) string {
 		return "None"
 	case strings.HasPrefix(reason, "Nodes required"):
 		return "Nodes required"
+	case strings.HasPrefix(reason, "Reservation "): // and its name, and was deleted or is invalid
+		return "ReservationDeleted"
 	case strings.HasPrefix(word, "BurstBuffer"):
 		return "BurstBuffer"
 	}

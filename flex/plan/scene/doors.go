@@ -13,7 +13,7 @@ import (
 
 // Door is one of our reservations for a single job that waits pending. It covers the nodes that
 // machines are requested for. The reservation starts a few minutes ahead. When all machines have
-// registered, slurmflex sets its start to now.
+// registered, slurmflex sets its start to now. A door without nodes is one that slurmctld has lost.
 type Door struct {
 	Hold
 	// As Slurm shows it, perhaps with other tasks of its array; nil: it has left the queue or could

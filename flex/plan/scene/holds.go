@@ -36,6 +36,22 @@ func (s builder) addHolds() {
 			m.Reserved = append(m.Reserved, r)
 		}
 	}
+	s.addLostDoors()
+}
+
+// addLostDoors adds a door without nodes for each waiting job whose door slurmctld no longer has, for
+// example because its state file was lost: Slurm ignores the job until it leaves the door (22.05, 26.05).
+func (s builder) addLostDoors() {
+	known := map[string]bool{}
+	for _, d := range s.doors {
+		known[d.Name] = true
+	}
+	for _, j := range s.Seen.Jobs {
+		h := memo.ParseHold(s.Config.Cluster, j.Reservation)
+		if h.Kind == memo.DoorHold && j.State.Waits() && !known[j.Reservation] && !s.anyHold {
+			s.doors = append(s.doors, &Door{Hold: Hold{&slurm.Reservation{Name: j.Reservation}, h}})
+		}
+	}
 }
 
 // Holds returns our reservations in Slurm's order.

@@ -41,6 +41,7 @@ type Scene struct {
 	doors   []*Door        // the reservations for jobs that wait pending
 
 	anyJob, anyNode bool      // an unreadable job may have any ID, or hold any node
+	anyHold         bool      // a reservation is unreadable
 	unreadable      []Problem // the rows, instances and groups that slurmflex left alone
 
 	recalled *Scene // see Recalled

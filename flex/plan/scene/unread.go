@@ -13,6 +13,7 @@ import (
 func (s builder) skipRows() {
 	for _, row := range s.Seen.Unread {
 		s.leaveAlone("unread-row", row.Kind+" "+row.Name, "a row of Slurm's output was skipped: %s", row)
+		s.anyHold = s.anyHold || row.Kind == slurm.ReservationRow
 		if row.Kind != slurm.JobRow {
 			continue
 		}

@@ -57,6 +57,8 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			s.Actions = append(s.Actions, action.SetReservation{OfReservation: of, ReservationChange: change, Why: why})
 		}
 		switch stage, why := demand.StageOf(w.Scene, d); {
+		case len(d.Nodes) == 0:
+			uses(job, d.Address, true, action.Why(why))
 		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded:
 			// Slurm opens the door without an action of ours.
 		case stage == demand.DoorEnded || stage == demand.DoorBroken || stage == demand.DoorLate:

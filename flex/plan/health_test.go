@@ -161,7 +161,7 @@ func TestMachineOnTheHostOfAFailedOneIsNamed(t *testing.T) {
 	assert.NotContains(t, problems(0), "1/2/3", "it is that machine itself")
 }
 
-func TestMachineWithLessThanSlurmConfSaysIsReplaced(t *testing.T) {
+func TestMachineWithLessThanConfiguredIsReplaced(t *testing.T) {
 	for reason, replaced := range map[string]bool{
 		"Low RealMemory (reported:240 < 100.00% of configured:360)": true,
 		"gres/gpu count reported lower than configured (7 < 8)":     true,

@@ -42,9 +42,9 @@ mv "$bad" "$bad.seen" 2>/dev/null && . "$bad.seen"
 	assert.Contains(t, log, "instance alpha-gang-1 is on host ", "the host of the machine that failed")
 }
 
-// TestMachinesWithLessThanSlurmConfSaysBlockTheirNodeset: each machine registers with fewer CPUs than
+// TestMachinesWithLessThanConfiguredBlockTheirNodeset: each machine registers with fewer CPUs than
 // slurm.conf gives its node.
-func TestMachinesWithLessThanSlurmConfSaysBlockTheirNodeset(t *testing.T) {
+func TestMachinesWithLessThanConfiguredBlockTheirNodeset(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "low", Machine: "a3-highgpu-8g", Size: 6, FlexKeys: "use_job_duration: true, boot_failures: 2",
 	}}})

@@ -32,7 +32,7 @@ func (s *Scene) Unhealthy(m *Node) (why string) {
 
 // check returns the result of the health check that has drained the node; empty before the result.
 // It reports false if the node is not drained, or an admin drained it. That the machine has less than
-// slurm.conf says is such a result, with and without health_check.
+// configured is such a result, with and without health_check.
 func (s *Scene) check(m *Node) (result string, checked bool) {
 	if m.Set.Flex.HealthCheck == 0 && !m.isInvalid() || !m.State.Has(slurm.Drain) || m.State.Base == slurm.Down || m.State.Has(slurm.Fail) || m.Doubted || s.IsUnread(m) {
 		return "", false
@@ -48,7 +48,7 @@ func (s *Scene) check(m *Node) (result string, checked bool) {
 // with less memory, than slurm.conf gives its node.
 const LessThanConfigured = "registered with less than slurm.conf says: "
 
-// isInvalid reports whether slurmctld has drained the node because its machine has less than slurm.conf says,
+// isInvalid reports whether slurmctld has drained the node because its machine has less than configured,
 // or slurmflex powers it down for that.
 func (m *Node) isInvalid() bool {
 	drained := m.State.Has(slurm.InvalidReg) && (strings.HasPrefix(m.Reason, "Low ") || strings.HasPrefix(m.Reason, "gres/"))

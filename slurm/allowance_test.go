@@ -10,11 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// associationsIn returns the associations and QOS in valid output of scontrol, from a Slurm with flag safe.
+func associationsIn(t *testing.T, out string) (map[AssociationKey]*Association, map[string]*QOS) {
+	t.Helper()
+	associations, qos, err := ParseAssociations([]byte(out), true)
+	require.NoError(t, err)
+	return associations, qos
+}
+
 func TestAllowancesOfEachVersion(t *testing.T) {
 	for _, version := range []string{"22.05.8", "24.11.5", "26.05.3"} {
 		t.Run(version, func(t *testing.T) {
-			associations, qos, err := ParseAssociations(fixture(t, version, "16-assoc-mgr.txt"), true)
-			require.NoError(t, err)
+			associations, qos := associationsIn(t, string(fixture(t, version, "16-assoc-mgr.txt")))
 			root := &Association{Account: "root"}
 			phys := &Association{Parent: root, Account: "phys", Allowances: []Allowance{{"GrpTRES", "node", 6, 3}}}
 			ml := &Association{Parent: phys, Account: "ml", Allowances: []Allowance{
@@ -69,17 +76,15 @@ func TestTruncatedAssociationsAreNotRead(t *testing.T) {
 		_, _, err := ParseAssociations([]byte(out), true)
 		assert.Error(t, err, out)
 	}
-	associations, qos, err := ParseAssociations([]byte("Current Association Manager state\nNo associations currently cached in Slurm.\nClusterName=a UserName= ID=4\nQOS=x\n"), true)
-	require.NoError(t, err)
+	associations, qos := associationsIn(t, "Current Association Manager state\nNo associations currently cached in Slurm.\nClusterName=a UserName= ID=4\nQOS=x\n")
 	assert.Empty(t, associations)
 	assert.Empty(t, qos)
 }
 
 // sacctmgr makes a comment lower-case, but keeps its line breaks.
 func TestAssociationCommentSetsNoLimit(t *testing.T) {
-	associations, _, err := ParseAssociations([]byte("Current Association Manager state\n"+
-		"ClusterName=a Account=ml UserName= Partition= Priority=0 ID=3 ParentAccount=root(1) MaxJobs= Comment=x grptres= GrpTRES=node=0(0)\nclustername=a account=ml\n"), true)
-	require.NoError(t, err)
+	associations, _ := associationsIn(t, "Current Association Manager state\n"+
+		"ClusterName=a Account=ml UserName= Partition= Priority=0 ID=3 ParentAccount=root(1) MaxJobs= Comment=x grptres= GrpTRES=node=0(0)\nclustername=a account=ml\n")
 	assert.Equal(t, map[AssociationKey]*Association{{"ml", "", ""}: {Account: "ml"}}, associations)
 }
 
@@ -131,9 +136,7 @@ func TestArrayTasksShareACharge(t *testing.T) {
 }
 
 func FuzzChargeIsNoOtherJobs(f *testing.F) {
-	for _, text := range append(ownersTexts, "x>m\n7|m<evil>m|m<>m|m<>m|7\n", "|||") {
-		f.Add(text)
-	}
+	seeds(f, append(ownersTexts, "x>m\n7|m<evil>m|m<>m|m<>m|7\n", "|||")...)
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "m") {
 			t.Skip("an unpredictable mark")
@@ -151,11 +154,10 @@ func FuzzChargeIsNoOtherJobs(f *testing.F) {
 // Names of a directory may contain spaces.
 func TestAssociationOfAUserWithASpaceInItsName(t *testing.T) {
 	text := string(fixture(t, "26.05.3", "16-assoc-mgr.txt"))
-	want, _, err := ParseAssociations([]byte(text), true)
-	require.NoError(t, err)
-	got, _, err := ParseAssociations([]byte(strings.ReplaceAll(text, "UserName=man(6)", "UserName=jane doe(6)")), true)
-	require.NoError(t, err)
-	require.Equal(t, want[AssociationKey{Account: "phys"}].Allowances, got[AssociationKey{Account: "phys"}].Allowances, "the account's own limits")
+	want, _ := associationsIn(t, text)
+	got, _ := associationsIn(t, strings.ReplaceAll(text, "UserName=man(6)", "UserName=jane doe(6)"))
+	phys := AssociationKey{Account: "phys"}
+	require.Equal(t, want[phys].Allowances, got[phys].Allowances, "the account's own limits")
 	a := got[AssociationKey{Account: "phys", User: "jane doe"}]
 	require.NotNil(t, a, "the user's limits")
 	require.Equal(t, "6", a.UID)

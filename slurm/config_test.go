@@ -20,14 +20,11 @@ func TestParseConfig(t *testing.T) {
 }
 
 func TestParseConfigRefuses(t *testing.T) {
-	for out, want := range map[string]string{
-		"":                             `"": not a configuration`,
-		"slurm_load_ctl_conf error: x": `"slurm_load_ctl_conf error: x": not a configuration`,
-		"Configuration data as of 2026-11-21T03:49:12\nSlurmUser = root(0)\n": "no SLURM_VERSION",
-	} {
-		_, err := ParseConfig([]byte(out))
-		require.EqualError(t, err, "scontrol show config: "+want)
-	}
+	eachRefused(t, ParseConfig, map[string]string{
+		"":                             `scontrol show config: "": not a configuration`,
+		"slurm_load_ctl_conf error: x": `scontrol show config: "slurm_load_ctl_conf error: x": not a configuration`,
+		"Configuration data as of 2026-11-21T03:49:12\nSlurmUser = root(0)\n": "scontrol show config: no SLURM_VERSION",
+	})
 }
 
 func TestUserHasANameAndAUID(t *testing.T) {
@@ -42,16 +39,12 @@ func TestUserHasANameAndAUID(t *testing.T) {
 }
 
 func TestParseVersion(t *testing.T) {
-	for text, want := range map[string]Version{
+	eachRead(t, ParseVersion, map[string]Version{
 		"slurm-wlm 24.11.5":   {24, 11, 5},
 		"25.05.0-0rc1":        {25, 5, 0},
 		"slurm 23.11":         {23, 11, 0},
 		"slurm 24.05.8-1.el9": {24, 5, 8},
-	} {
-		version, err := ParseVersion(text)
-		require.NoError(t, err)
-		require.Equal(t, want, version)
-	}
+	})
 	for _, text := range []string{"slurm 22", "bash 5.2.15", "slurm 22.05.8 or so"} {
 		_, err := ParseVersion(text)
 		require.ErrorContains(t, err, "not like slurm 22.05.8", text)

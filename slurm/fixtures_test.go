@@ -44,10 +44,10 @@ func inEveryVersion(t *testing.T, test func(t *testing.T, version string)) {
 func read(t *testing.T, version, step string) (nodes map[string]Node, jobs map[uint32]Job) {
 	t.Helper()
 	nodes, jobs = map[string]Node{}, map[uint32]Job{}
-	for _, node := range parsed(t, ParseNodes, string(fixture(t, version, step+".nodes.txt"))) {
+	for _, node := range parsed(t, ParseNodes, fixture(t, version, step+".nodes.txt")) {
 		nodes[node.Name] = node
 	}
-	for _, job := range parsed(t, readSqueue, string(inSqueueFormat(fixture(t, version, step+".squeue.txt")))) {
+	for _, job := range parsed(t, readSqueue, inSqueueFormat(fixture(t, version, step+".squeue.txt"))) {
 		jobs[job.ID] = job
 	}
 	return nodes, jobs
@@ -96,7 +96,7 @@ func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 		job := jobs[1]
 		require.NotZero(t, job.Priority)
 		job.Priority, job.Start, job.Reason, job.Partition = 0, time.Time{}, "", ""
-		require.Equal(t, Job{ID: 1, ArrayID: 1, Limit: Limit{Kind: LimitSet, Duration: 15 * time.Minute}, State: JobConfiguring, Nodes: []string{"f0", "f1"}, User: "root"}, job)
+		require.Equal(t, Job{ID: 1, ArrayID: 1, Limit: limitOf(15 * time.Minute), State: JobConfiguring, Nodes: []string{"f0", "f1"}, User: "root"}, job)
 		for _, name := range job.Nodes {
 			require.Equal(t, State{Base: Allocated, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State)
 		}
@@ -105,7 +105,7 @@ func TestEachVersionShowsTheExpectedStates(t *testing.T) {
 		for id, task := range map[uint32]string{3: "0", 4: "1"} {
 			require.Equal(t, uint32(2), jobs[id].ArrayID)
 			require.Equal(t, task, jobs[id].ArrayTask)
-			require.Equal(t, Limit{Kind: LimitSet, Duration: 26*time.Hour + 4*time.Minute}, jobs[id].Limit)
+			require.Equal(t, limitOf(26*time.Hour+4*time.Minute), jobs[id].Limit)
 		}
 		require.Equal(t, JobPending, jobs[2].State)
 		require.Equal(t, "JobArrayTaskLimit", jobs[2].Reason)
@@ -156,7 +156,7 @@ func TestEachVersionDescribesItsCluster(t *testing.T) {
 		commands, err := ParseVersion(string(fixture(t, version, "version.txt")))
 		require.NoError(t, err)
 		require.Equal(t, configured, commands)
-		require.Equal(t, Limit{Kind: LimitSet, Duration: time.Minute}, config.Seconds("ResumeTimeout"))
+		require.Equal(t, limitOf(time.Minute), config.Seconds("ResumeTimeout"))
 		require.Equal(t, []string{"idle_on_node_suspend", "cloud_dns", "power_save_interval=1"}, config.List("SlurmctldParameters"))
 		require.Empty(t, config.List("SuspendExcParts"))
 		require.Equal(t, "t", config["ClusterName"])
@@ -165,12 +165,12 @@ func TestEachVersionDescribesItsCluster(t *testing.T) {
 		require.Equal(t, []Partition{
 			{Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}, MaxTime: unlimited, Up: true, Begins: true, PerNode: map[string]int64{"cpu": 2}, Exclusive: true},
 			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: unlimited, Up: true, Begins: true, PerNode: map[string]int64{"cpu": 2}},
-		}, parsed(t, ParsePartitions, string(fixture(t, version, "partitions.txt"))))
+		}, parsed(t, ParsePartitions, fixture(t, version, "partitions.txt")))
 		for file, up := range map[string]bool{"13-ping.txt": true, "14-ping-down.txt": false} {
-			require.Equal(t, []Controller{{Role: "primary", Host: "ctl", Up: up}}, parsed(t, ParsePing, string(fixture(t, version, file))))
+			require.Equal(t, []Controller{{Role: "primary", Host: "ctl", Up: up}}, parsed(t, ParsePing, fixture(t, version, file)))
 		}
 
-		reservations := parsed(t, ParseReservations, string(fixture(t, version, "09-reservation.txt")))
+		reservations := parsed(t, ParseReservations, fixture(t, version, "09-reservation.txt"))
 		require.Len(t, reservations, 1)
 		start := reservations[0].Start
 		require.Equal(t, Reservation{
@@ -183,7 +183,7 @@ func TestEachVersionDescribesItsCluster(t *testing.T) {
 		require.GreaterOrEqual(t, len(files), 4)
 		var all []uint32
 		for _, path := range files {
-			all = append(all, parsed(t, ResumedJobs, string(fixture(t, version, filepath.Base(path))))...)
+			all = append(all, parsed(t, ResumedJobs, fixture(t, version, filepath.Base(path)))...)
 		}
 		require.Subset(t, all, []uint32{1, 2, 3, 4, 6, 7})
 	})

@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +10,7 @@ import (
 
 // The output of show hostnames has several brackets.
 func TestExpand(t *testing.T) {
-	for hostlist, want := range map[string][]string{
+	eachRead(t, Expand, map[string][]string{
 		"":            nil,
 		"(null)":      nil,
 		"f[9-11]":     {"f9", "f10", "f11"},
@@ -20,31 +19,23 @@ func TestExpand(t *testing.T) {
 		"[1-2]":       {"1", "2"},
 		"b,a[2,1],b":  {"b", "a2", "a1", "b"},
 		"f[999999999999999998-999999999999999999]": {"f999999999999999998", "f999999999999999999"},
-	} {
-		names, err := Expand(hostlist)
-		require.NoError(t, err)
-		require.Equal(t, want, names)
-	}
+	})
 }
 
 func TestExpandRefuses(t *testing.T) {
-	for hostlist, want := range map[string]string{
-		"f[1-3":                   "a bracket that is never closed at character 2",
-		"f[]":                     "a number is missing at character 3",
-		"f1]":                     "']' cannot be in a node name at character 3",
-		"f[3-1]":                  "the range 3-1 runs backwards at character 3",
-		"f[1-]":                   "a number is missing at character 5",
-		"f[1-2-3]":                "'-' in brackets at character 6",
-		"f1,":                     "an empty name at character 4",
-		"f[1234567890123456789]":  "a number of more than 18 digits at character 3",
-		"x[0-999]y[0-999]":        "more than 262144 names",
-		"x[0-200000],y[0-200000]": "more than 262144 names",
-		"x[0-200000,0-200000]":    "more than 262144 names",
-	} {
-		names, err := Expand(hostlist)
-		require.EqualError(t, err, fmt.Sprintf("hostlist %q: %s", hostlist, want))
-		require.Empty(t, names)
-	}
+	eachRefused(t, Expand, map[string]string{
+		"f[1-3":                   `hostlist "f[1-3": a bracket that is never closed at character 2`,
+		"f[]":                     `hostlist "f[]": a number is missing at character 3`,
+		"f1]":                     `hostlist "f1]": ']' cannot be in a node name at character 3`,
+		"f[3-1]":                  `hostlist "f[3-1]": the range 3-1 runs backwards at character 3`,
+		"f[1-]":                   `hostlist "f[1-]": a number is missing at character 5`,
+		"f[1-2-3]":                `hostlist "f[1-2-3]": '-' in brackets at character 6`,
+		"f1,":                     `hostlist "f1,": an empty name at character 4`,
+		"f[1234567890123456789]":  `hostlist "f[1234567890123456789]": a number of more than 18 digits at character 3`,
+		"x[0-999]y[0-999]":        `hostlist "x[0-999]y[0-999]": more than 262144 names`,
+		"x[0-200000],y[0-200000]": `hostlist "x[0-200000],y[0-200000]": more than 262144 names`,
+		"x[0-200000,0-200000]":    `hostlist "x[0-200000,0-200000]": more than 262144 names`,
+	})
 }
 
 func TestExpandRefusesOverlongNamesAndShortensThemInItsError(t *testing.T) {
@@ -89,9 +80,7 @@ func sorted(names []string) []string {
 }
 
 func FuzzHostlist(f *testing.F) {
-	for _, hostlist := range []string{"", "f[0-1],s1,rack[0-1]n[08-10]", "f[08-10]x,y", "x[0-999999999]", "[1][2][3]", "f[9-011]"} {
-		f.Add(hostlist)
-	}
+	seeds(f, []string{"", "f[0-1],s1,rack[0-1]n[08-10]", "f[08-10]x,y", "x[0-999999999]", "[1][2][3]", "f[9-011]"}...)
 	for _, version := range versions(f) {
 		f.Add(strings.TrimSpace(string(fixture(f, version, "resumearg-2.txt"))))
 	}

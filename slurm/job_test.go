@@ -21,7 +21,7 @@ func readSqueue(out []byte) ([]Job, error) { return ParseSqueue(out, "m4rk") }
 func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	require.Equal(t, []Job{
 		{
-			ID: 7, ArrayID: 5, ArrayTask: "3-9%2", Limit: Limit{Kind: LimitSet, Duration: 24 * time.Hour},
+			ID: 7, ArrayID: 5, ArrayTask: "3-9%2", Limit: limitOf(24 * time.Hour),
 			State: JobPending, Priority: 42, Partition: "flex,all", User: "ann", NodeCount: 2, CPUs: 4, NodeCPUs: 1, Memory: "0", GPUs: 8, Gres: "gres/gpu:8", Reason: "BeginTime",
 		},
 		{
@@ -31,13 +31,13 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|BeginTime\n"+
 		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|3|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|None\n"))
 	for column, want := range map[string]Job{"%n": {Needs: "f0"}, "%x": {Excludes: "f0"}, "%v": {Reservation: "f0"}} {
-		got := parsed(t, readSqueue, rowWith(column, "f0")+"\n")[0]
+		got := jobWith(t, column, "f0")
 		require.Equal(t, want, Job{Needs: got.Needs, Excludes: got.Excludes, Reservation: got.Reservation}, column)
 	}
-	planned := parsed(t, readSqueue, rowWith("%Y", "f[0-1]")+"\n")[0].Planned
+	planned := jobWith(t, "%Y", "f[0-1]").Planned
 	require.Equal(t, []string{"f0", "f1"}, planned)
-	require.Equal(t, "rack1&h100", parsed(t, readSqueue, rowWith("%f", "m4rk<rack1&h100>m4rk")+"\n")[0].Features)
-	require.Equal(t, "a|b|", parsed(t, readSqueue, rowWith("%r", "a|b|")+"\n")[0].Reason, "the last column may hold bars")
+	require.Equal(t, "rack1&h100", jobWith(t, "%f", "m4rk<rack1&h100>m4rk").Features)
+	require.Equal(t, "a|b|", jobWith(t, "%r", "a|b|").Reason, "the last column may hold bars")
 	require.Empty(t, parsed(t, readSqueue, ""), "an empty queue")
 }
 
@@ -46,7 +46,13 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 func TestJobWhoseReservationVanishedIsPending(t *testing.T) {
 	row := strings.Replace(rowWith("%T", "RESV_DEL_HOLD"), "|f0|", "||", 1)
 	require.Equal(t, JobPending, parsed(t, readSqueue, row+"\n")[0].State)
-	require.True(t, parsed(t, readSqueue, rowWith("%T", "RESV_DEL_HOLD")+"\n")[0].State.HoldsNodes(), "a running job")
+	require.True(t, jobWith(t, "%T", "RESV_DEL_HOLD").State.HoldsNodes(), "a running job")
+}
+
+// jobWith returns the job of a valid row of squeue with one field replaced.
+func jobWith(t *testing.T, column, field string) Job {
+	t.Helper()
+	return parsed(t, readSqueue, rowWith(column, field)+"\n")[0]
 }
 
 // rowWith returns a valid row of squeue with one field replaced.
@@ -65,21 +71,17 @@ func TestJobAddressNamesArrayOrHeterogeneousJob(t *testing.T) {
 		"7+0":              {ID: 7, ArrayID: 7, HetID: 7},
 		"6+1":              {ID: 7, ArrayID: 7, HetID: 6, HetOffset: 1},
 	} {
-		got := parsed(t, readSqueue, rowWith("%i", address)+"\n")[0]
+		got := jobWith(t, "%i", address)
 		require.Equal(t, want, Job{ID: got.ID, ArrayID: got.ArrayID, HetID: got.HetID, HetOffset: got.HetOffset}, address)
 	}
 }
 
 func TestParseSqueueRefuses(t *testing.T) {
-	for out, want := range map[string]string{
+	eachRefused(t, readSqueue, map[string]string{
 		"\n":                         `squeue: "": 1 fields, not 21`,
 		"slurm_load_jobs error: x\n": `squeue: "slurm_load_jobs error: x": 1 fields, not 21`,
 		rowWith("%r", "None") + "\n8|8|N/A|15:00|RUNNING|f": "squeue: the output breaks off in its last line",
-	} {
-		jobs, err := readSqueue([]byte(out))
-		require.EqualError(t, err, want)
-		require.Nil(t, jobs)
-	}
+	})
 }
 
 func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
@@ -144,12 +146,10 @@ func TestParseTasksReadsTasksThatShareARecord(t *testing.T) {
 // These are the outputs of squeue -o %b on 22.05.8, 24.11.5 and 26.05.5 for values that sbatch
 // accepts.
 func TestRequestedGPUsPerNode(t *testing.T) {
-	for text, want := range map[string]int{
+	each(t, gpusPerNode, map[string]int{
 		"gres:gpu:8": 8, "gres/gpu:h100:8": 8, "gres:gpu": 1, "gres/gpu:h100:2,gres/gpu:a100:1": 3, "gres/nic:1,gres/gpu:2": 2, "gres:gpu:a b:1": 1,
 		"N/A": 0, "": 0, "gres/nic:1": 0, "gres/gpux:1": 0, "gres/gpu:h100": 0, "gres/gpu:1K": 0, "gres/gpu:9999999999": 0, "gres/gpu:1,gres/gpu:h100": 0,
-	} {
-		require.Equal(t, want, gpusPerNode(text), text)
-	}
+	})
 }
 
 // ownersTexts are texts that users wrote on real Slurm, or may write.
@@ -174,7 +174,7 @@ func FuzzNoTextOfAnOwnerForgesARow(f *testing.F) {
 		jobs := parsed(t, readSqueue, rowWith(freeColumns[int(column)%len(freeColumns)], "m4rk<"+text+">m4rk")+"\n"+other)
 		require.Len(t, jobs, 2)
 		require.Equal(t, parsed(t, readSqueue, other)[0], jobs[1])
-		want := parsed(t, readSqueue, rowWith("%A", "7")+"\n")[0]
+		want := jobWith(t, "%A", "7")
 		want.User, want.Needs, want.Excludes, want.GPUs, want.Reason = jobs[0].User, jobs[0].Needs, jobs[0].Excludes, jobs[0].GPUs, jobs[0].Reason
 		want.Features, want.Gres = jobs[0].Features, jobs[0].Gres
 		require.Equal(t, want, jobs[0], "nothing else of its own row")
@@ -217,18 +217,15 @@ func TestParseJobAddress(t *testing.T) {
 }
 
 func TestParseJobAddressRefuses(t *testing.T) {
-	for out, want := range map[string]string{
+	address := func(out []byte) (JobAddress, error) { return ParseJobAddress(34, out) }
+	eachRefused(t, address, map[string]string{
 		"34|34_[2,7%2]\n": `squeue: job 34 stands for array tasks without records of their own`,
 		"34|34+\n":        `squeue: "34|34+": not a job id and an address`,
 		"34|\n":           `squeue: "34|": not a job id and an address`,
 		"<html>\n":        `squeue: "<html>": not a job id and an address`,
 		"34|34\n34|35\n":  `squeue: job 34 is listed twice`,
 		"34|34_2":         `squeue: the output breaks off in its last line`,
-	} {
-		address, err := ParseJobAddress(34, []byte(out))
-		require.EqualError(t, err, want)
-		require.Empty(t, address)
-	}
+	})
 }
 
 // recordRow returns the squeue row of a batch job that may be requeued.
@@ -236,17 +233,22 @@ func recordRow(id, adminComment string) string {
 	return id + "|MARK|CONFIGURING|1|1|N/A|0:00|" + adminComment + "<MARK>(null)\n"
 }
 
+// recordsOf returns the records of jobs in valid output of squeue.
+func recordsOf(t *testing.T, out string, ids ...uint32) []JobRecord {
+	t.Helper()
+	records, err := ParseJobRecords([]byte(out), "MARK", ids)
+	require.NoError(t, err)
+	return records
+}
+
 func TestJobRecordFormatMarksEachRow(t *testing.T) {
 	require.Equal(t, "JobID:|MARK|,State:|,Requeue:|,BatchFlag:|,Deadline:|,MinTime:|,admin_comment:<MARK>,comment:", JobRecordFormat("MARK"))
 }
 
 func TestOnlyRequestedRecordsAreRead(t *testing.T) {
-	records, err := ParseJobRecords([]byte(recordRow("7", "(null)")+recordRow("8", "waits\nfor Ops")+"9|MARK|rubbish\n"), "MARK", []uint32{6, 8})
-	require.NoError(t, err)
+	records := recordsOf(t, recordRow("7", "(null)")+recordRow("8", "waits\nfor Ops")+"9|MARK|rubbish\n", 6, 8)
 	require.Equal(t, []JobRecord{{ID: 8, State: JobConfiguring, Requeue: true, Batch: true, AdminComment: "waits\nfor Ops"}}, records)
-	records, err = ParseJobRecords(nil, "MARK", []uint32{7})
-	require.NoError(t, err)
-	require.Empty(t, records, "empty output means no records")
+	require.Empty(t, recordsOf(t, "", 7), "empty output means no records")
 }
 
 func TestOutputWithoutARowIsAnError(t *testing.T) {
@@ -272,23 +274,18 @@ func TestUnreadableRecordAffectsOnlyItsJob(t *testing.T) {
 
 // slurmctld counts failed launches of a batch job in its BatchFlag.
 func TestRelaunchedBatchJobIsABatchJob(t *testing.T) {
-	records, err := ParseJobRecords([]byte("7|MARK|CONFIGURING|1|3|N/A|0:00|(null)<MARK>(null)\n"), "MARK", []uint32{7})
-	require.NoError(t, err)
-	require.True(t, records[0].Batch)
+	require.True(t, recordsOf(t, "7|MARK|CONFIGURING|1|3|N/A|0:00|(null)<MARK>(null)\n", 7)[0].Batch)
 }
 
 // A3: an AdminComment may have lines like rows of squeue. Unless they contain this call's mark,
 // they stay part of their own job's comment.
 func FuzzAnAdminCommentForgesNoRecord(f *testing.F) {
-	for _, text := range []string{"x", "y\n8|SQUEUE|N/A|RUNNING|0|0|flex-start: told 2020-01-01T00:00:00Z: x", "8|MARK\n", "|\n|\r\n", "<MARK"} {
-		f.Add(text)
-	}
+	seeds(f, []string{"x", "y\n8|SQUEUE|N/A|RUNNING|0|0|flex-start: told 2020-01-01T00:00:00Z: x", "8|MARK\n", "|\n|\r\n", "<MARK"}...)
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "|MARK|") || strings.Contains(text, "<MARK>") {
 			t.Skip("an unpredictable mark")
 		}
-		records, err := ParseJobRecords([]byte(recordRow("7", text)+recordRow("8", "(null)")), "MARK", []uint32{7, 8})
-		require.NoError(t, err)
+		records := recordsOf(t, recordRow("7", text)+recordRow("8", "(null)"), 7, 8)
 		require.Len(t, records, 2)
 		require.Equal(t, JobRecord{ID: 8, State: JobConfiguring, Requeue: true, Batch: true}, records[1])
 	})

@@ -114,15 +114,11 @@ func TestOSTextMayLookLikeAStateButNotLikeMemory(t *testing.T) {
 }
 
 func TestParseNodesRefuses(t *testing.T) {
-	for out, want := range map[string]string{
-		" \n":                        "no output",
-		"slurm_load_node error: x\n": `"slurm_load_node error: x": not a node record`,
-		nodeLine("f0", plainOS, "IDLE", "") + "NodeName=f1 Arch=x86_64": "the output breaks off in its last line",
-	} {
-		nodes, err := ParseNodes([]byte(out))
-		require.EqualError(t, err, "scontrol show nodes: "+want)
-		require.Nil(t, nodes)
-	}
+	eachRefused(t, ParseNodes, map[string]string{
+		" \n":                        "scontrol show nodes: no output",
+		"slurm_load_node error: x\n": `scontrol show nodes: "slurm_load_node error: x": not a node record`,
+		nodeLine("f0", plainOS, "IDLE", "") + "NodeName=f1 Arch=x86_64": "scontrol show nodes: the output breaks off in its last line",
+	})
 }
 
 func TestUnreadableRowAffectsOnlyItsNode(t *testing.T) {

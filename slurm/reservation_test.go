@@ -54,9 +54,9 @@ func TestParseReservations(t *testing.T) {
 
 func TestParsePartitions(t *testing.T) {
 	require.Equal(t, []Partition{{
-		Name: "a", Nodes: []string{"f0", "f1"}, DefaultTime: Limit{Kind: LimitSet, Duration: time.Hour}, MaxTime: Limit{Kind: LimitSet, Duration: 7 * 24 * time.Hour}, Up: true, Begins: true, Exclusive: true,
+		Name: "a", Nodes: []string{"f0", "f1"}, DefaultTime: limitOf(time.Hour), MaxTime: limitOf(7 * 24 * time.Hour), Up: true, Begins: true, Exclusive: true,
 		Restricts: "AllowGroups", QOS: "part", PerNode: map[string]int64{"cpu": 4, "gres/gpu": 2}, PowerDownOnIdle: true,
-		ResumeTimeout: Limit{Kind: LimitSet, Duration: 400 * time.Second}, SuspendTime: Limit{Kind: Unlimited},
+		ResumeTimeout: limitOf(400 * time.Second), SuspendTime: Limit{Kind: Unlimited},
 	}}, parsed(t, ParsePartitions,
 		"PartitionName=a AllocNodes=ALL DefaultTime=01:00:00 Exclusive=NODE MaxNodes=UNLIMITED MaxTime=7-00:00:00 MinNodes=0 Nodes=f[0-1] "+
 			"OverSubscribe=NO State=UP TotalNodes=2 QoS=part TRES=cpu=8,mem=2M,node=2,billing=8,gres/gpu=4,gres/gpu:odd=3,license/a=2 ResumeTimeout=400 SuspendTime=INFINITE PowerDownOnIdle=YES\n"))

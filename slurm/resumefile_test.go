@@ -9,29 +9,21 @@ import (
 
 // The files under testdata are those of each version.
 func TestResumeFileListsItsJobs(t *testing.T) {
-	for file, want := range map[string][]uint32{
+	eachRead(t, ResumedJobs, map[string][]uint32{
 		`{"jobs":[],"all_nodes_resume":"s0"}`:                                                        nil, // powered up by hand
 		`{"jobs":null,"later":{"a":[1]},"all_nodes":null,"all_nodes_resume":"s0"}`:                   nil,
 		`{"jobs":[{"job_id":1,"partition":null,"nodes_resume":"not[a"}],"all_nodes_resume":"not[a"}`: {1},
-	} {
-		ids, err := ResumedJobs([]byte(file))
-		require.NoError(t, err)
-		assert.Equal(t, want, ids)
-	}
+	})
 }
 
 func TestUnusableResumeFileIsRefused(t *testing.T) {
-	for file, want := range map[string]string{
-		"":                        "empty",
-		`{"jobs":[],"all_no`:      "unexpected end of JSON input",
-		`{"all_nodes":"f0"}x`:     "invalid character 'x' after top-level value",
-		`[]`:                      "the whole is of type array",
-		`{"jobs":[{"job_id":1}]}`: "neither all_nodes_resume nor all_nodes",
-	} {
-		ids, err := ResumedJobs([]byte(file))
-		require.EqualError(t, err, "resume file: "+want)
-		assert.Empty(t, ids)
-	}
+	eachRefused(t, ResumedJobs, map[string]string{
+		"":                        "resume file: empty",
+		`{"jobs":[],"all_no`:      "resume file: unexpected end of JSON input",
+		`{"all_nodes":"f0"}x`:     "resume file: invalid character 'x' after top-level value",
+		`[]`:                      "resume file: the whole is of type array",
+		`{"jobs":[{"job_id":1}]}`: "resume file: neither all_nodes_resume nor all_nodes",
+	})
 }
 
 // A1

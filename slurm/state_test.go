@@ -8,7 +8,7 @@ import (
 )
 
 func TestParseState(t *testing.T) {
-	for text, want := range map[string]State{
+	each(t, ParseState, map[string]State{
 		"IDLE":                        {Base: Idle},
 		"ALLOCATED+POWERING_UP+CLOUD": {Base: Allocated, Flags: Cloud | PoweringUp},
 		"UNKNOWN+CLOUD":               {Flags: Cloud},
@@ -17,9 +17,7 @@ func TestParseState(t *testing.T) {
 		"":                            {},
 		"FUTURE":                      {Base: Future},
 		"ERROR":                       {Base: BaseError},
-	} {
-		require.Equal(t, want, ParseState(text), text)
-	}
+	})
 }
 
 func TestEveryFlagHasItsWord(t *testing.T) {
@@ -48,15 +46,14 @@ func TestNodeIsHeldByARunningOrLeavingJob(t *testing.T) {
 }
 
 func TestParseLimit(t *testing.T) {
-	set := func(d time.Duration) Limit { return Limit{Kind: LimitSet, Duration: d} }
-	for text, want := range map[string]Limit{
-		"30:00":              set(30 * time.Minute), // of squeue
-		"1:40:00":            set(100 * time.Minute),
-		"1-02:04:00":         set(26*time.Hour + 4*time.Minute),
-		"0:00":               set(0),
-		"00:30:00":           set(30 * time.Minute), // of scontrol
-		"7-00:00:00":         set(7 * 24 * time.Hour),
-		"00:00:59":           set(59 * time.Second),
+	each(t, ParseLimit, map[string]Limit{
+		"30:00":              limitOf(30 * time.Minute), // of squeue
+		"1:40:00":            limitOf(100 * time.Minute),
+		"1-02:04:00":         limitOf(26*time.Hour + 4*time.Minute),
+		"0:00":               limitOf(0),
+		"00:30:00":           limitOf(30 * time.Minute), // of scontrol
+		"7-00:00:00":         limitOf(7 * 24 * time.Hour),
+		"00:00:59":           limitOf(59 * time.Second),
 		"UNLIMITED":          {Kind: Unlimited},
 		"INFINITE":           {Kind: Unlimited},
 		"Partition_Limit":    {},
@@ -67,9 +64,7 @@ func TestParseLimit(t *testing.T) {
 		"1:60:00":            {},
 		"106752000-00:00:00": {}, // overflows
 		"30:00 ":             {},
-	} {
-		require.Equal(t, want, ParseLimit(text), text)
-	}
+	})
 }
 
 func TestLimitPrintsAsScontrolDoes(t *testing.T) {
@@ -79,9 +74,7 @@ func TestLimitPrintsAsScontrolDoes(t *testing.T) {
 }
 
 func FuzzParseLimit(f *testing.F) {
-	for _, text := range []string{"30:00", "1:40:00", "1-02:04:00", "UNLIMITED", "Partition_Limit", "99999-23:59:59"} {
-		f.Add(text)
-	}
+	seeds(f, []string{"30:00", "1:40:00", "1-02:04:00", "UNLIMITED", "Partition_Limit", "99999-23:59:59"}...)
 	f.Fuzz(func(t *testing.T, text string) {
 		limit := ParseLimit(text)
 		require.GreaterOrEqual(t, limit.Duration, time.Duration(0))

@@ -9,8 +9,46 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// each compares a function's result for each text.
+func each[T any](t *testing.T, of func(string) T, wants map[string]T) {
+	t.Helper()
+	for text, want := range wants {
+		require.Equal(t, want, of(text), text)
+	}
+}
+
+// eachRead compares the result of parse for each valid input.
+func eachRead[I string | []byte, T any](t *testing.T, parse func(I) (T, error), wants map[string]T) {
+	t.Helper()
+	for input, want := range wants {
+		got, err := parse(I(input))
+		require.NoError(t, err, input)
+		require.Equal(t, want, got, input)
+	}
+}
+
+// eachRefused compares the error of parse for each invalid input, and checks that parse returns nothing else.
+func eachRefused[I string | []byte, T any](t *testing.T, parse func(I) (T, error), wants map[string]string) {
+	t.Helper()
+	for input, want := range wants {
+		got, err := parse(I(input))
+		require.EqualError(t, err, want)
+		require.Zero(t, got, input)
+	}
+}
+
+// seeds adds texts to the corpus of a fuzz target.
+func seeds(f *testing.F, texts ...string) {
+	for _, text := range texts {
+		f.Add(text)
+	}
+}
+
+// limitOf returns a time limit.
+func limitOf(d time.Duration) Limit { return Limit{Kind: LimitSet, Duration: d} }
+
 // parsed returns the result of parse for valid output.
-func parsed[T any](t *testing.T, parse func([]byte) ([]T, error), out string) []T {
+func parsed[I string | []byte, T any](t *testing.T, parse func([]byte) ([]T, error), out I) []T {
 	t.Helper()
 	rows, err := parse([]byte(out))
 	require.NoError(t, err)
@@ -43,7 +81,7 @@ func TestTimeAfterTheYear9000IsFar(t *testing.T) {
 
 // A1
 func TestJobThatStartsAfterTheYear9999IsRead(t *testing.T) {
-	require.Equal(t, Far, parsed(t, readSqueue, rowWith("%S", "11609-05-28T03:06:55")+"\n")[0].Start)
+	require.Equal(t, Far, jobWith(t, "%S", "11609-05-28T03:06:55").Start)
 	nodes := parsed(t, ParseNodes, nodeLine("f0", plainOS, "IDLE", " Reason=x [ann@11609-05-28T03:06:55] Comment=y"))
 	require.Equal(t, []string{"x", "ann", "y"}, []string{nodes[0].Reason, nodes[0].ReasonBy, nodes[0].Comment})
 }

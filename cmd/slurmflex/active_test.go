@@ -12,9 +12,9 @@ import (
 
 // standingBy makes this host the backup controller's, with the primary in the given state.
 func (w *world) standingBy(primary string) {
-	w.t.Helper()
+	w.Helper()
 	host, err := os.Hostname()
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 	w.write("controllers", fmt.Sprintf("Slurmctld(primary) at ctl1 is %s\nSlurmctld(backup) at %s is UP\n", primary, host))
 }
 
@@ -23,28 +23,28 @@ func TestBackupHostDoesNothingWhileThePrimaryIsUp(t *testing.T) {
 	w.left()
 	w.standingBy("UP")
 	for _, command := range []string{"sync", "gc"} {
-		r := w.flex(command).exits(exitDone)
-		assert.Equal(t, "nothing done: slurmctld is active on ctl1\n", r.stdout.String())
-		assert.Empty(t, r.stderr.String())
+		r := w.runs(command)
+		r.printed("nothing done: slurmctld is active on ctl1\n")
+		r.isQuiet()
 	}
 	w.hook("suspend", "alpha-a3-[0-1]").exits(exitDone).settle()
 	w.assertUntouched()
 	assert.Empty(t, w.cloud.Calls())
 	assert.Empty(t, w.log("error"))
 
-	r := w.flex("plan").exits(exitDone)
+	r := w.runs("plan")
 	assert.Contains(t, r.stdout.String(), "delete instances alpha-a3-[0-1]", "the client gets an answer")
 
 	w.standingBy("DOWN")
-	w.flex("sync").exits(exitDone)
+	w.runs("sync")
 	assert.Empty(t, w.machines())
 }
 
 // slurmUser makes another user SlurmUser.
 func (w *world) slurmUser(user string) {
-	w.t.Helper()
+	w.Helper()
 	const ours = `us(%s)\n' $(id -u)`
-	require.Contains(w.t, knowing, ours)
+	require.Contains(w, knowing, ours)
 	w.answer("scontrol", strings.Replace(knowing, ours, user+`\n'`, 1))
 }
 
@@ -53,13 +53,12 @@ func TestModifyingCommandsRunOnlyAsSlurmUser(t *testing.T) {
 	w.left()
 	w.slurmUser("slurm(4294967294)")
 	for _, command := range []string{"daemon", "sync", "gc"} {
-		r := w.flex(command).exits(exitFailed)
+		r := w.fails(command)
 		lines := strings.SplitAfter(r.stderr.String(), "\n")
 		requireLine(t, lines[len(lines)-2], "slurmflex: not SlurmUser: this runs as ", "SlurmUser is slurm; run it as slurm")
 		r.settle()
 	}
 	w.hook("suspend", "alpha-a3-[0-1]").exits(exitDone).settle()
-	require.Len(t, w.log("error"), 1)
-	assert.Contains(t, w.log("error")[0], "not SlurmUser")
+	w.logged("error", "not SlurmUser")
 	w.assertUntouched()
 }

@@ -6,18 +6,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"golang.org/x/sys/unix"
 )
 
 func TestShellCompletesTheDaemonsNames(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting()
-	w.flex("sync").exits(exitDone)
+	w.runs("sync")
 	d := w.served()
 	completed := func(line string) string {
 		t.Helper()
-		r := w.flex(append([]string{"__completeNoDesc"}, strings.Split(line, " ")...)...).exits(exitDone)
+		r := w.runs(append([]string{"__completeNoDesc"}, strings.Split(line, " ")...)...)
 		words, found := strings.CutSuffix(r.stdout.String(), ":4\n") // 4: no file names
 		assert.True(t, found, "%s: %s", line, r.stdout.String())
 		return strings.Join(strings.Fields(words), " ")
@@ -34,8 +33,7 @@ func TestShellCompletesTheDaemonsNames(t *testing.T) {
 		}
 		assert.Equal(t, want, got, line)
 	}
-	assert.NoError(t, d.Process.Signal(unix.SIGTERM))
-	d.exits(exitDone)
+	d.stops()
 	assert.Empty(t, completed("block "), "without a daemon")
 	w.configure("project: demo", "project: [")
 	assert.Empty(t, completed("block "), "without a configuration that can be read")

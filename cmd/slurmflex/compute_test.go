@@ -44,6 +44,6 @@ func silentCompute(r *http.Request) (*http.Response, error) {
 func TestErrorNamesUnreadableCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
-	r := w.flex("sync").exits(exitFailed)
+	r := w.fails("sync")
 	r.complains("credentials", w.path("key.json"), "no such file or directory")
 }

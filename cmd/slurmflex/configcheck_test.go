@@ -21,9 +21,7 @@ func requireGolden(t *testing.T, name, text string) {
 	if os.Getenv(updateGolden) != "" {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), text)
+	require.Equal(t, textOf(t, path), text)
 }
 
 // within replaces the world's folder and Compute's address in a text.
@@ -34,9 +32,9 @@ func (w *world) within(text string) string {
 
 func TestValidConfigurationPrintsOneLine(t *testing.T) {
 	w := newWorld(t)
-	r := w.flex("config", "check").exits(exitDone)
-	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: slurmflex provisions 1 of 1 nodeset\n", r.stdout.String())
-	assert.Empty(t, r.stderr.String())
+	r := w.runs("config", "check")
+	r.printed(w.path("config.yaml") + ": OK: cluster alpha: slurmflex provisions 1 of 1 nodeset\n")
+	r.isQuiet()
 	assert.Empty(t, w.cloud.Calls())
 	assert.Empty(t, w.calls())
 	w.configure("{use_job_duration: true}", "{use_job_duration: true, job_duration_margin: 0}")
@@ -50,10 +48,10 @@ config.yaml: OK: cluster alpha: slurmflex provisions 1 of 1 nodeset
 func TestLimitOnCostNeedsPrices(t *testing.T) {
 	w := newWorld(t)
 	w.configure("slurmflex:\n", "slurmflex:\n  limits: {bio: {user: ada, cost: 5}}\n")
-	r := w.flex("config", "check").exits(exitUsage)
+	r := w.rejects("config", "check")
 	assert.Regexp(t, `^config.yaml:\d+: slurmflex.limits.bio.cost: holds no job back: read prices: open prices.yaml: no such file or directory; write the prices, or limit gpu_hours\n$`, w.within(r.stderr.String()))
 	require.NoError(t, os.WriteFile(w.path("prices.yaml"), []byte("currency: USD\nmachines: {a3-highgpu-8g: {flex: 1}}\n"), 0o644))
-	w.flex("config", "check").exits(exitDone)
+	w.runs("config", "check")
 }
 
 func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
@@ -65,7 +63,7 @@ func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 
 func TestFromSlurmGCPPrintsAdditions(t *testing.T) {
 	r := prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", "../../config/testdata/slurm-gcp.yaml").exits(exitDone)
-	assert.Empty(t, r.stderr.String())
+	r.isQuiet()
 	r.shows("slurmflex will provision a3mega, g2static, h4dlegacy.\nslurm-gcp's scripts keep cpu, dyn, v4.")
 	r.shows("resume_program: /slurm/scripts/resume_wrapper.sh\n")
 }

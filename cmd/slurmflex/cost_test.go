@@ -23,8 +23,8 @@ var adasStory = json.RawMessage(`{"v":1,"kind":"job","id":"job-812@1793713440","
 // leases writes a history of two leases, ada's, which was used, and bob's, which was not, and the story of
 // ada's job.
 func (w *world) leases() {
-	w.t.Helper()
-	require.NoError(w.t, os.MkdirAll(w.path("history"), 0o755))
+	w.Helper()
+	require.NoError(w, os.MkdirAll(w.path("history"), 0o755))
 	from := history.At(time.Date(2026, 11, 3, 12, 0, 0, 0, time.Local))
 	ada := history.Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}
 	lease := history.Entry{
@@ -34,7 +34,7 @@ func (w *world) leases() {
 	}
 	unused := lease
 	unused.ID, unused.Who, unused.Uses = "2", history.Who{Job: 813, User: "bob"}, nil
-	require.NoError(w.t, history.Append(w.path("history"), "alpha", false, []any{lease, unused, adasStory}))
+	require.NoError(w, history.Append(w.path("history"), "alpha", false, []any{lease, unused, adasStory}))
 	w.write("prices.yaml", "currency: USD\ndate: 2026-11-01\nmachines: {a3-highgpu-8g: {flex: 40, on_demand: 80}}\n")
 }
 
@@ -42,7 +42,7 @@ func TestPricesAreReadFromTheConfigurationsFolder(t *testing.T) {
 	w := newWorld(t)
 	w.leases()
 	assert.Contains(t, w.prints("cost"), "prices of 2026-11-01\n")
-	require.NoError(t, os.Remove(w.path("prices.yaml")))
+	w.remove("prices.yaml")
 	assert.NotContains(t, w.prints("cost"), "prices of")
 }
 
@@ -56,9 +56,8 @@ total          4.0   32.0  160.00
 prices of 2026-11-01
 `, w.prints("cost", "--month", "2026-11", "--prices", w.path("prices.yaml")))
 
-	text := w.flex("cost", "--by=user", "--from=2026-11-03T13:00", "--to=2026-11-04", "--json").exits(exitDone).stdout
 	var r cost.Report
-	require.NoError(t, json.Unmarshal(text.Bytes(), &r))
+	w.runs("cost", "--by=user", "--from=2026-11-03T13:00", "--to=2026-11-04", "--json").decodes(&r)
 	assert.Equal(t, []cost.Line{{Key: "ada", Machine: 3600, GPU: 28800, Cost: "40.00"}, {Key: "bob", Machine: 3600, GPU: 28800, Cost: "40.00"}}, r.Rows)
 }
 

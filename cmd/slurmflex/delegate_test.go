@@ -30,10 +30,8 @@ exit 7
 
 // requireDelegated asserts which of the other nodes' programs was called last, and its argument.
 func (w *world) requireDelegated(program, hostlist string) {
-	w.t.Helper()
-	b, err := os.ReadFile(w.path("delegated"))
-	require.NoError(w.t, err)
-	require.Equal(w.t, w.path("bin/"+program)+"\n"+hostlist+"\n", string(b))
+	w.Helper()
+	require.Equal(w, w.path("bin/"+program)+"\n"+hostlist+"\n", textOf(w, w.path("delegated")))
 }
 
 func TestOtherNodesArePassedUnchangedToTheirProgram(t *testing.T) {
@@ -47,9 +45,7 @@ func TestOtherNodesArePassedUnchangedToTheirProgram(t *testing.T) {
 			r.saysNothing()
 			r.settle()
 			w.requireDelegated(program, unfolded)
-			environ, err := os.ReadFile(w.path("environ"))
-			require.NoError(t, err)
-			assert.ElementsMatch(t, append(r.Env, "SLURMFLEX_DELEGATED=1"), strings.Split(strings.TrimSpace(string(environ)), "\n"))
+			assert.ElementsMatch(t, append(r.Env, "SLURMFLEX_DELEGATED=1"), strings.Split(strings.TrimSpace(textOf(w, w.path("environ"))), "\n"))
 			assert.Empty(t, w.calls(), "no pass started")
 		})
 	}
@@ -59,11 +55,10 @@ func TestUnknownNodesAreNamedAndDoNotStopOthers(t *testing.T) {
 	w := delegating(t)
 	w.waiting()
 	const call = "alpha-a3-[0-1],beta-a3-0,alpha-a3-99,alpha-cpu-0"
-	w.hook("resume", call, w.resumeFile()).exits(7).settle()
+	w.resume(call).exits(7).settle()
 	w.requireDelegated("others-resume", "alpha-cpu-0")
 	w.requireAsked()
-	require.Len(t, w.log("error"), 1)
-	assert.Contains(t, w.log("error")[0], `"unknown":"alpha-a3-99,beta-a3-0"`)
+	w.logged("error", `"unknown":"alpha-a3-99,beta-a3-0"`)
 }
 
 func TestOtherNodesWithoutAProgramAreLeftAlone(t *testing.T) {
@@ -71,16 +66,14 @@ func TestOtherNodesWithoutAProgramAreLeftAlone(t *testing.T) {
 	w.configure("  delegate: {resume_program: "+w.path("bin/others-resume")+", suspend_program: "+w.path("bin/others-suspend")+"}\n", "")
 	r := w.hook("suspend", "alpha-cpu-[0-1]").exits(exitDone)
 	r.saysNothing()
-	require.Len(t, w.log("warn"), 1)
-	assert.Contains(t, w.log("warn")[0], "slurmflex.delegate names no program")
-	assert.Contains(t, w.log("warn")[0], `"others":"alpha-cpu-[0-1]"`)
+	w.logged("warn", "slurmflex.delegate names no program", `"others":"alpha-cpu-[0-1]"`)
 }
 
 func TestOtherNodesAreDelegatedEvenIfFlexNodesFail(t *testing.T) {
 	w := delegating(t)
-	require.NoError(t, os.Remove(w.path("run")))
+	w.remove("run")
 	w.waiting()
-	w.hook("resume", "alpha-a3-[0-1],alpha-cpu-0", w.resumeFile()).exits(7)
+	w.resume("alpha-a3-[0-1],alpha-cpu-0").exits(7)
 	w.requireDelegated("others-resume", "alpha-cpu-0")
 	require.Len(t, w.updates(), 1)
 	assert.Contains(t, w.updates()[0], "nodename=alpha-a3-[0-1] state=power_down_force")
@@ -90,18 +83,16 @@ func TestOtherNodesAreDelegatedEvenIfFlexNodesFail(t *testing.T) {
 func TestDelegateWritableByOthersIsNotRun(t *testing.T) {
 	w := delegating(t)
 	require.NoError(t, os.Chmod(w.path("bin/others-resume"), 0o777))
-	r := w.hook("resume", "alpha-cpu-0", w.resumeFile()).exits(exitFailed)
+	r := w.resume("alpha-cpu-0").exits(exitFailed)
 	r.complains("delegate "+w.path("bin/others-resume")+" alpha-cpu-0: ", "is writable by other users (mode 0777); run chmod go-w ")
 	assert.NoFileExists(t, w.path("delegated"))
-	assert.Len(t, w.log("error"), 1)
+	w.logged("error")
 }
 
 func TestDelegateThatCallsSlurmflexEndsWithAnError(t *testing.T) {
 	w := delegating(t)
 	w.write("bin/others-resume", "#!/bin/sh\necho x >>DIR/calls-of-delegate\nexec "+os.Args[0]+" resume --config DIR/config.yaml \"$1\"\n")
-	w.hook("resume", "alpha-cpu-[0-1]", w.resumeFile()).exits(exitFailed).complains("it has called slurmflex again")
-	b, err := os.ReadFile(w.path("calls-of-delegate"))
-	require.NoError(t, err)
-	assert.Equal(t, "x\n", string(b))
-	assert.Len(t, w.log("error"), 1)
+	w.resume("alpha-cpu-[0-1]").exits(exitFailed).complains("it has called slurmflex again")
+	assert.Equal(t, "x\n", textOf(w, w.path("calls-of-delegate")))
+	w.logged("error")
 }

@@ -37,7 +37,7 @@ func TestDownStartsOnlyAfterTheClusterNameIsTyped(t *testing.T) {
 func TestDownReportsAsJSON(t *testing.T) {
 	w := newWorld(t)
 	w.left()
-	r := w.flex("down", "--yes", "--json").exits(exitDone)
+	r := w.runs("down", "--yes", "--json")
 	var done view.Takedown
 	decoder := json.NewDecoder(strings.NewReader(r.stdout.String()))
 	decoder.DisallowUnknownFields()
@@ -80,7 +80,7 @@ func TestDownFailsAndNamesRemainingObjects(t *testing.T) {
 	w := newWorld(t)
 	w.waiting()
 	w.losing()
-	r := w.flex("down", "--yes").exits(exitFailed)
+	r := w.fails("down", "--yes")
 	assert.Equal(t, "left: job 812 keeps alpha-a3-[0-1], because Slurm would not requeue it; --drain waits for it, --now cancels it\n"+
 		"down: left behind: 0 instances, 0 groups, 0 requests, 0 policies, 0 reservations\n", r.stdout.String())
 	assert.True(t, strings.HasSuffix(r.stderr.String(), "\nslurmflex: not all is down; once what is named is fixed, run it again\n"), r.stderr.String())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -19,8 +18,8 @@ import (
 // past writes a history of that many waits for two nodes. The waits last one minute, two minutes
 // and so on, in a mixed order without a trend. Their number must not be a multiple of 17.
 func (w *world) past(waits int) {
-	w.t.Helper()
-	require.NoError(w.t, os.MkdirAll(w.path("history"), 0o755))
+	w.Helper()
+	require.NoError(w, os.MkdirAll(w.path("history"), 0o755))
 	var entries []history.Entry
 	for i := range waits {
 		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
@@ -29,7 +28,7 @@ func (w *world) past(waits int) {
 			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i*17%waits+1)), End: history.Granted, Attempts: 1,
 		})
 	}
-	require.NoError(w.t, history.Append(w.path("history"), "alpha", false, entries))
+	require.NoError(w, history.Append(w.path("history"), "alpha", false, entries))
 }
 
 func TestEstimateUsesTheHistory(t *testing.T) {
@@ -40,9 +39,8 @@ func TestEstimateUsesTheHistory(t *testing.T) {
 	assert.Equal(t, text, w.prints("estimate", "-p", "train", "-N", "2", "--short"))
 	assert.Regexp(t, `^partition train, nodeset a3, 2 nodes: wait: median 20m, 90th percentile 36m, from 39 requests like this one since \d{4}-\d\d-\d\d\n$`, text)
 
-	out := w.flex("estimate", "--partition=train", "--nodes=1", "--json").exits(exitDone).stdout
 	var report estimate.Report
-	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	w.runs("estimate", "--partition=train", "--nodes=1", "--json").decodes(&report)
 	assert.Equal(t, view.EnvelopeOf("estimate"), report.Envelope)
 	assert.Equal(t, view.Seconds(20*time.Minute), report.Estimates[0].Median)
 	assert.Equal(t, view.Seconds(36*time.Minute), report.Estimates[0].P90)
@@ -53,7 +51,7 @@ func TestEstimateUsesTheHistory(t *testing.T) {
 func TestMissingHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
 	w := newWorld(t)
 	for _, command := range []string{"estimate -p train", "estimate -p train --json", "cost", "cost --by user", "cost --json"} {
-		r := w.flex(strings.Fields(command)...).exits(exitFailed)
+		r := w.fails(strings.Fields(command)...)
 		r.complains("no history in "+w.path("history")+": ", "cluster alpha", "slurmflex.state_dir")
 		assert.Empty(t, r.stdout.String(), command)
 	}
@@ -65,6 +63,6 @@ func TestRunningJobHasNoEstimate(t *testing.T) {
 	w.left()
 	w.jobs("812 2:00:00 RUNNING alpha-a3-[0-1]", "813 2:00:00 PENDING (null)")
 	w.nodes("ALLOCATED+CLOUD", 0, 1)
-	w.flex("estimate", "812").exits(exitFailed).complains("job 812 has its machines")
-	w.flex("estimate", "814").exits(exitFailed).complains("job 814 is not in Slurm's queue")
+	w.fails("estimate", "812").complains("job 812 has its machines")
+	w.fails("estimate", "814").complains("job 814 is not in Slurm's queue")
 }

@@ -18,28 +18,34 @@ import (
 
 // hook prepares a call by slurmctld.
 func (w *world) hook(verb, nodes string, env ...string) *process {
-	w.t.Helper()
+	w.Helper()
 	r := w.flex(verb, nodes)
 	r.Env = append(r.Env, env...)
 	return r
 }
 
+// resume prepares a call of the ResumeProgram for job 812.
+func (w *world) resume(nodes string, env ...string) *process {
+	w.Helper()
+	return w.hook("resume", nodes, append(env, w.resumeFile())...)
+}
+
 // requireAsked asserts that job 812's machines were requested exactly once.
 func (w *world) requireAsked() {
-	w.t.Helper()
-	require.Equal(w.t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.changes())
+	w.Helper()
+	require.Equal(w, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.changes())
 	g, ok := w.cloud.State().Group("alpha-a3-job-812")
-	require.True(w.t, ok)
-	require.Len(w.t, g.Requests, 1)
-	assert.Equal(w.t, "a1", g.Requests[0].Name)
-	assert.Equal(w.t, []string{"alpha-a3-0", "alpha-a3-1"}, g.Requests[0].Instances)
-	assert.Equal(w.t, "2h10m0s", g.Requests[0].Duration.String())
+	require.True(w, ok)
+	require.Len(w, g.Requests, 1)
+	assert.Equal(w, "a1", g.Requests[0].Name)
+	assert.Equal(w, []string{"alpha-a3-0", "alpha-a3-1"}, g.Requests[0].Instances)
+	assert.Equal(w, "2h10m0s", g.Requests[0].Duration.String())
 }
 
 func TestResumeWithoutADaemonStartsAPass(t *testing.T) {
 	w := newWorld(t)
 	w.waiting()
-	r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone)
+	r := w.resume("alpha-a3-[0-1]").exits(exitDone)
 	r.saysNothing()
 	r.settle()
 	w.requireAsked()
@@ -63,9 +69,9 @@ func TestRelativeConfigurationPathWorksForThePass(t *testing.T) {
 
 // listen starts a daemon that only accepts wake-ups.
 func (w *world) listen() <-chan wake.Call {
-	w.t.Helper()
-	wakeUps, err := wake.Listen(w.t.Context(), wake.SocketPath(w.path("run")), "alpha", zap.NewNop())
-	require.NoError(w.t, err)
+	w.Helper()
+	wakeUps, err := wake.Listen(w.Context(), wake.SocketPath(w.path("run")), "alpha", zap.NewNop())
+	require.NoError(w, err)
 	return wakeUps
 }
 
@@ -95,25 +101,21 @@ func TestLogFileIsNotOpenedThroughALink(t *testing.T) {
 	require.NoError(t, os.Symlink(w.path("precious"), w.path("log/slurmflex.log")))
 	r := w.hook("suspend", "").exits(exitUsage)
 	r.reports("open log: open " + w.path("log/slurmflex.log") + ": too many levels of symbolic links")
-	text, err := os.ReadFile(w.path("precious"))
-	require.NoError(t, err)
-	assert.Empty(t, text)
+	assert.Empty(t, textOf(w, w.path("precious")))
 }
 
 func TestNodesAreReturnedIfNeitherDaemonNorPassCanRun(t *testing.T) {
 	w := newWorld(t)
-	require.NoError(t, os.Remove(w.path("run")))
+	w.remove("run")
 	w.waiting()
 	why := w.path("run") + ": no such file or directory"
-	r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitFailed)
+	r := w.resume("alpha-a3-[0-1]").exits(exitFailed)
 	r.complains("resume alpha-a3-[0-1]: daemon not reachable", why, "create folder "+w.path("run"), "set slurmflex.run_dir")
 	r.settle()
 	require.Len(t, w.updates(), 1)
 	assert.Contains(t, w.updates()[0], "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: lstat "+why)
-	require.Len(t, w.log("error"), 1)
-	assert.Contains(t, w.log("error")[0], why)
-	require.Len(t, w.log("warn"), 1)
-	assert.Contains(t, w.log("warn")[0], "returned to Slurm")
+	w.logged("error", why)
+	w.logged("warn", "returned to Slurm")
 	assert.Empty(t, w.cloud.Calls())
 }
 

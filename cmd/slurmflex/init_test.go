@@ -10,8 +10,8 @@ import (
 
 // begun prepares init with names of new files and with an input.
 func (w *world) begun(input string, args ...string) *process {
-	w.t.Helper()
-	r := prepare(w.t, w.env("PATH="+w.path("bin")+":/usr/bin:/bin"), os.Args[0],
+	w.Helper()
+	r := prepare(w, w.env("PATH="+w.path("bin")+":/usr/bin:/bin"), os.Args[0],
 		append([]string{"--config", w.path("new.yaml"), "init", "--flex-conf", w.path("flex.conf"), "--slurm-version", "24.11"}, args...)...)
 	r.Stdin = strings.NewReader(input)
 	return r

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -35,12 +34,11 @@ var documents = []struct {
 }
 
 func TestEveryReportingCommandPrintsItsDocument(t *testing.T) {
-	schema, err := os.ReadFile("../../docs/slurmflex.schema.json")
-	require.NoError(t, err)
+	schema := textOf(t, "../../docs/slurmflex.schema.json")
 	for name, w := range map[string]*world{"with nothing to do": newWorld(t), "with much to do": mixed(t)} {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range documents {
-				assert.Contains(t, string(schema), fmt.Sprintf("\"const\": %q,", d.kind))
+				assert.Contains(t, schema, fmt.Sprintf("\"const\": %q,", d.kind))
 				for _, command := range d.commands {
 					r := w.in(t).flex(append(strings.Fields(command), "--json")...).exits(exitDone)
 					text := r.stdout.String()
@@ -63,20 +61,20 @@ func TestFailureIsInTheDocumentAndInTheExitStatus(t *testing.T) {
 	require.NoError(t, w.cloud.AddFault(fakegce.Fault{
 		Method: "*.deleteInstances", Status: 403, Message: "Required 'compute.instances.delete' permission",
 	}))
-	r := w.flex("gc").exits(exitFailed)
-	assert.Equal(t, "0 actions done, 1 failed\n", r.stdout.String())
+	r := w.fails("gc")
+	r.printed("0 actions done, 1 failed\n")
 	assert.Regexp(t, `\nslurmflex: 1 of 1 actions failed; the next pass retries\n$`, r.stderr.String())
-	r = w.flex("gc", "--json").exits(exitFailed)
+	r = w.fails("gc", "--json")
 	var pass view.Pass
-	require.NoError(t, json.Unmarshal(r.stdout.Bytes(), &pass))
+	r.decodes(&pass)
 	require.Len(t, pass.Actions, 1)
 	assert.Contains(t, pass.Actions[0].Error, "Required 'compute.instances.delete' permission")
 	assert.Equal(t, 3, pass.Actions[0].Times)
 
 	w.configure("project: demo\n", "")
 	var report check.Report
-	r = w.flex("config", "check", "--json").exits(exitUsage)
-	require.NoError(t, json.Unmarshal(r.stdout.Bytes(), &report))
+	r = w.rejects("config", "check", "--json")
+	r.decodes(&report)
 	assert.False(t, report.Valid)
 	require.Len(t, report.Findings, 1)
 	assert.Equal(t, "project", report.Findings[0].Key)

@@ -23,8 +23,7 @@ func TestSIGUSR1TogglesDebugLogging(t *testing.T) {
 	says(` debug slurm {"command": "scontrol -a -o show nodes"`)
 	d.signal(unix.SIGUSR1)
 	says(`log level changed by SIGUSR1 {"level": "info"}`)
-	d.signal(unix.SIGTERM)
-	d.exits(exitDone)
+	d.stops()
 }
 
 func TestJournalLinesHavePrioritiesButNoTimes(t *testing.T) {
@@ -39,11 +38,10 @@ func TestJournalLinesHavePrioritiesButNoTimes(t *testing.T) {
 	r.Env = append(r.Env, fmt.Sprintf("JOURNAL_STREAM=%d:%d", stat.Dev, stat.Ino))
 	r.Stderr = journal
 	r.exits(exitDone)
-	b, err := os.ReadFile(journal.Name())
-	require.NoError(t, err)
-	assert.Regexp(t, `(?m)^<6>machines requested \{"action": "request 2 nodes .*", "job": 812, "nodes": "alpha-a3-\[0-1\]", "group": "alpha-a3-job-812", "why": "`, string(b))
-	assert.Regexp(t, `(?m)^<7>compute \{`, string(b))
-	for line := range strings.Lines(string(b)) {
+	b := textOf(t, journal.Name())
+	assert.Regexp(t, `(?m)^<6>machines requested \{"action": "request 2 nodes .*", "job": 812, "nodes": "alpha-a3-\[0-1\]", "group": "alpha-a3-job-812", "why": "`, b)
+	assert.Regexp(t, `(?m)^<7>compute \{`, b)
+	for line := range strings.Lines(b) {
 		assert.Regexp(t, `^<[3-7]>\S`, line)
 	}
 

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestJobSubmitLuaContainsEachPartitionsLimits(t *testing.T) {
@@ -19,9 +17,8 @@ local partitions = {
 }
 `)
 	file := w.path("job_submit.lua")
-	w.flex("config", "lua", "job_submit", "--rule", "time=warn,gpus=off", "--machine", "a3=h4d-standard-192", "-o", file).exits(exitDone)
-	written, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Contains(t, string(written), `{time = "warn", nodes = "refuse", placement = "warn", gpus = "off", requeue = "warn", no_time = "warn", partitions = "warn"}`)
-	assert.Contains(t, string(written), `["train"] = {minutes = 10070, longest = "6-23:50:00", follows = true, nodes = 8},`)
+	w.runs("config", "lua", "job_submit", "--rule", "time=warn,gpus=off", "--machine", "a3=h4d-standard-192", "-o", file)
+	written := textOf(t, file)
+	assert.Contains(t, written, `{time = "warn", nodes = "refuse", placement = "warn", gpus = "off", requeue = "warn", no_time = "warn", partitions = "warn"}`)
+	assert.Contains(t, written, `["train"] = {minutes = 10070, longest = "6-23:50:00", follows = true, nodes = 8},`)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -37,16 +38,16 @@ const slack = time.Minute
 // process is one run of slurmflex.
 type process struct {
 	*exec.Cmd
-	t              *testing.T
+	testing.TB
 	stdout, stderr bytes.Buffer
 	alive          *os.File // reports end of file when the last process started by the run has ended
 	held           *os.File // the other end of the pipe, inherited by all these processes
 }
 
 // prepare prepares a program with only the given environment, plus beProgram.
-func prepare(t *testing.T, env []string, program string, args ...string) *process {
+func prepare(t testing.TB, env []string, program string, args ...string) *process {
 	t.Helper()
-	r := &process{t: t, Cmd: exec.CommandContext(t.Context(), program, args...)}
+	r := &process{TB: t, Cmd: exec.CommandContext(t.Context(), program, args...)}
 	r.Env = append([]string{beProgram}, env...)
 	r.Stdout, r.Stderr = &r.stdout, &r.stderr
 	var err error
@@ -64,64 +65,82 @@ func prepare(t *testing.T, env []string, program string, args ...string) *proces
 // exits runs the process to its end, or waits for its end if it is running, and checks the exit
 // code. Its child processes may continue.
 func (r *process) exits(code int) *process {
-	r.t.Helper()
+	r.Helper()
 	if r.Process == nil {
-		require.NoError(r.t, r.Start())
+		require.NoError(r, r.Start())
 	}
 	_ = r.Wait() // the exit code is checked
-	require.Equal(r.t, code, r.ProcessState.ExitCode(), "stdout: %sstderr: %s", &r.stdout, &r.stderr)
+	require.Equal(r, code, r.ProcessState.ExitCode(), "stdout: %sstderr: %s", &r.stdout, &r.stderr)
 	return r
 }
 
 // settle waits until every process started by the run has ended.
 func (r *process) settle() {
-	r.t.Helper()
+	r.Helper()
 	r.held.Close()
-	require.NoError(r.t, r.alive.SetReadDeadline(time.Now().Add(slack)))
+	require.NoError(r, r.alive.SetReadDeadline(time.Now().Add(slack)))
 	_, err := io.ReadAll(r.alive)
-	require.NoError(r.t, err, "a process is left behind")
+	require.NoError(r, err, "a process is left behind")
 }
 
 // saysNothing asserts that the output is empty.
 func (r *process) saysNothing() {
-	r.t.Helper()
-	assert.Empty(r.t, r.stdout.String())
-	assert.Empty(r.t, r.stderr.String())
+	r.Helper()
+	assert.Empty(r, r.stdout.String())
+	assert.Empty(r, r.stderr.String())
+}
+
+// isQuiet asserts that stderr is empty.
+func (r *process) isQuiet() {
+	r.Helper()
+	assert.Empty(r, r.stderr.String())
+}
+
+// printed asserts that stdout is the text.
+func (r *process) printed(text string) {
+	r.Helper()
+	assert.Equal(r, text, r.stdout.String())
+}
+
+// decodes reads the JSON on stdout.
+func (r *process) decodes(into any) {
+	r.Helper()
+	require.NoError(r, json.Unmarshal(r.stdout.Bytes(), into))
 }
 
 // shows asserts that stdout contains the words.
 func (r *process) shows(words string) {
-	r.t.Helper()
-	assert.Contains(r.t, r.stdout.String(), words)
+	r.Helper()
+	assert.Contains(r, r.stdout.String(), words)
 }
 
 // reports asserts that stderr contains the words.
 func (r *process) reports(words string) {
-	r.t.Helper()
-	assert.Contains(r.t, r.stderr.String(), words)
+	r.Helper()
+	assert.Contains(r, r.stderr.String(), words)
 }
 
 // signal sends a signal to the process.
 func (r *process) signal(s os.Signal) {
-	r.t.Helper()
-	require.NoError(r.t, r.Process.Signal(s))
+	r.Helper()
+	require.NoError(r, r.Process.Signal(s))
 }
 
 // stops ends a daemon.
 func (r *process) stops() {
-	r.t.Helper()
+	r.Helper()
 	r.signal(unix.SIGTERM)
 	r.exits(exitDone).settle()
 }
 
 // complains asserts that stderr is one line that contains all the words.
 func (r *process) complains(words ...string) {
-	r.t.Helper()
-	requireLine(r.t, r.stderr.String(), words...)
-	assert.True(r.t, strings.HasPrefix(r.stderr.String(), "slurmflex: "), "%s", &r.stderr)
+	r.Helper()
+	requireLine(r.TB, r.stderr.String(), words...)
+	assert.True(r, strings.HasPrefix(r.stderr.String(), "slurmflex: "), "%s", &r.stderr)
 }
 
-func requireLine(t *testing.T, text string, words ...string) {
+func requireLine(t testing.TB, text string, words ...string) {
 	t.Helper()
 	require.Equal(t, 1, strings.Count(text, "\n"), "one line: %s", text)
 	require.True(t, strings.HasSuffix(text, "\n"), "one line: %s", text)

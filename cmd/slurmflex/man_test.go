@@ -90,9 +90,7 @@ func TestManPages(t *testing.T) {
 		assert.Contains(t, want, entry.Name(), "no command has this page")
 	}
 	for name, text := range want {
-		is, err := os.ReadFile(filepath.Join(manPages, name))
-		require.NoError(t, err)
-		assert.Equal(t, text, string(is), "%s; run UPDATE=1 go test ./cmd/slurmflex -run TestManPages", name)
+		assert.Equal(t, text, textOf(t, filepath.Join(manPages, name)), "%s; run UPDATE=1 go test ./cmd/slurmflex -run TestManPages", name)
 	}
 }
 

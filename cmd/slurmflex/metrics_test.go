@@ -14,27 +14,24 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 	w.waiting()
 	require.NoError(t, os.Mkdir(w.path("prom"), 0o755))
 	file := w.path("prom/slurmflex.prom")
-	w.flex("sync", "--textfile", file).exits(exitDone).settle()
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
+	w.runs("sync", "--textfile", file).settle()
+	text := textOf(t, file)
 	for _, line := range []string{
 		`slurmflex_actions_total{kind="create_request",outcome="done"} 1`,
 		`slurmflex_passes_total{outcome="done"} 1`,
 		`slurmflex_api_calls_total{code="200",method="regionInstanceGroupManagers.insert"} 1`,
 		`slurmflex_slurm_commands_total{command="scontrol show nodes",outcome="done"} 1`,
 	} {
-		assert.Contains(t, string(text), "\n"+line+"\n")
+		assert.Contains(t, text, "\n"+line+"\n")
 	}
-	assert.NotContains(t, string(text), "go_goroutines", "node_exporter has its own")
+	assert.NotContains(t, text, "go_goroutines", "node_exporter has its own")
 	info, err := os.Stat(file)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o644), info.Mode(), "node_exporter is another user")
 
 	w.withoutSlurm()
-	w.flex("sync", "--textfile", file).exits(exitFailed).complains("Unable to contact slurm controller")
-	again, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Equal(t, string(text), string(again), "that of the last good pass stays, and shows its age")
+	w.fails("sync", "--textfile", file).complains("Unable to contact slurm controller")
+	assert.Equal(t, text, textOf(t, file), "that of the last good pass stays, and shows its age")
 	left, err := filepath.Glob(w.path("prom/*"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{file}, left)

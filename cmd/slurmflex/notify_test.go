@@ -55,7 +55,7 @@ func (m manager) hearsNothing(t *testing.T) {
 
 // service prepares the daemon as systemd starts it: Type=notify, with a watchdog.
 func (w *world) service(socket string) *process {
-	w.t.Helper()
+	w.Helper()
 	d := w.flex("daemon")
 	d.Env = append(d.Env, "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=1500000000")
 	return d
@@ -86,12 +86,10 @@ func TestDaemonNotifiesSystemd(t *testing.T) {
 
 // locked reports whether a process holds the file's lock, without touching the lock.
 func (w *world) locked(name string) bool {
-	w.t.Helper()
+	w.Helper()
 	var stat unix.Stat_t
-	require.NoError(w.t, unix.Stat(w.path(name), &stat))
-	locks, err := os.ReadFile("/proc/locks")
-	require.NoError(w.t, err)
-	return strings.Contains(string(locks), fmt.Sprintf(":%d ", stat.Ino))
+	require.NoError(w, unix.Stat(w.path(name), &stat))
+	return strings.Contains(textOf(w, "/proc/locks"), fmt.Sprintf(":%d ", stat.Ino))
 }
 
 func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
@@ -108,7 +106,7 @@ func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 	require.NoError(t, unix.Flock(int(holder.Fd()), unix.LOCK_EX))
 	begun := w.count("squeue")
 	w.wakeUp()
-	require.Eventually(t, func() bool { return w.locked("run/next.lock") }, slack, poll, "the pass waits for its turn")
+	w.eventually(func() bool { return w.locked("run/next.lock") }, "the pass waits for its turn")
 	m.hearsNothing(t)
 	require.Equal(t, begun, w.count("squeue"))
 

@@ -12,10 +12,10 @@ import (
 
 // unread connects a process's whole output to one pipe and returns the pipe's reader.
 func (r *process) unread() *os.File {
-	r.t.Helper()
+	r.Helper()
 	reader, writer, err := os.Pipe()
-	require.NoError(r.t, err)
-	r.t.Cleanup(func() { reader.Close(); writer.Close() })
+	require.NoError(r, err)
+	r.Cleanup(func() { reader.Close(); writer.Close() })
 	r.Stdout, r.Stderr = writer, writer
 	return reader
 }

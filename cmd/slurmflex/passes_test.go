@@ -2,7 +2,6 @@ package main
 
 import (
 	"net"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -26,11 +25,11 @@ func mixed(t *testing.T) *world {
 
 func TestGCOnlyDeletes(t *testing.T) {
 	w := mixed(t)
-	r := w.flex("gc").exits(exitDone)
-	assert.Equal(t, "1 action done\n", r.stdout.String())
+	r := w.runs("gc")
+	r.printed("1 action done\n")
 	assert.Contains(t, r.stderr.String(), `info machines deleted {"action": "delete instances alpha-a3-[0-1] of alpha-a3-job-812"`, "the log has the action")
 	assert.Empty(t, w.machines())
-	w.flex("gc").exits(exitDone)
+	w.runs("gc")
 	assert.Empty(t, w.cloud.State().Groups)
 	assert.Equal(t, "nothing to do\n", w.prints("gc"))
 	assert.Equal(t, []string{"regionInstanceGroupManagers.deleteInstances", "regionInstanceGroupManagers.delete"}, w.changes())
@@ -39,10 +38,10 @@ func TestGCOnlyDeletes(t *testing.T) {
 
 // daemon starts the daemon and waits until it listens.
 func (w *world) daemon() *process {
-	w.t.Helper()
+	w.Helper()
 	d := w.flex("daemon")
-	require.NoError(w.t, d.Start())
-	require.Eventually(w.t, func() bool {
+	require.NoError(w, d.Start())
+	require.Eventually(w, func() bool {
 		conn, err := net.Dial("unix", wake.SocketPath(w.path("run")))
 		if err == nil {
 			conn.Close()
@@ -54,23 +53,23 @@ func (w *world) daemon() *process {
 
 // wakeUp sends a wake-up to the daemon, repeatedly if a busy machine delays the daemon.
 func (w *world) wakeUp() {
-	w.t.Helper()
-	require.Eventually(w.t, func() bool {
-		return wake.Send(w.t.Context(), wake.SocketPath(w.path("run")), wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}) == nil
+	w.Helper()
+	require.Eventually(w, func() bool {
+		return wake.Send(w.Context(), wake.SocketPath(w.path("run")), wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}) == nil
 	}, slack, poll, "the daemon is late each time")
 }
 
 // talking starts a daemon. It also returns a function that waits until the daemon's log contains a
 // text.
 func (w *world) talking() (d *process, says func(text string)) {
-	w.t.Helper()
+	w.Helper()
 	d = w.flex("daemon")
-	log := newTerminal(w.t, 24, 80)
+	log := newTerminal(w, 24, 80)
 	d.Stderr = log.tty
-	require.NoError(w.t, d.Start())
+	require.NoError(w, d.Start())
 	return d, func(text string) {
-		w.t.Helper()
-		require.Eventually(w.t, func() bool { return strings.Contains(log.shown(), text) }, slack, poll, "%s", text)
+		w.Helper()
+		w.eventually(func() bool { return strings.Contains(log.shown(), text) }, "%s", text)
 	}
 }
 
@@ -79,7 +78,7 @@ const poll = 5 * time.Millisecond
 
 // count returns how many dummy runs have a command line with this prefix.
 func (w *world) count(prefix string) int {
-	w.t.Helper()
+	w.Helper()
 	n := 0
 	for _, c := range w.calls() {
 		if strings.HasPrefix(c.args, prefix) {
@@ -93,19 +92,19 @@ func TestDaemonServesAHookImmediatelyAndStopsOnSignal(t *testing.T) {
 	w := newWorld(t)
 	d, says := w.talking()
 	says("daemon ready")
-	require.Eventually(t, func() bool { return w.count("squeue") > 0 }, slack, poll, "its first pass has read the nodes")
+	w.eventually(func() bool { return w.count("squeue") > 0 }, "its first pass has read the nodes")
 	w.waiting()
 	for begun := time.Now(); ; { // a busy machine may delay the daemon, and the hook starts a pass itself
-		w.hook("resume", "alpha-a3-[0-1]", w.resumeFile()).exits(exitDone).settle()
+		w.resume("alpha-a3-[0-1]").exits(exitDone).settle()
 		late := w.log("warn")
 		if len(late) == 0 {
 			break
 		}
 		require.Less(t, time.Since(begun), slack, "the daemon is late each time: %s", late)
-		require.NoError(t, os.Remove(w.path("log/slurmflex.log")))
+		w.remove("log/slurmflex.log")
 	}
 	says(`{"verb": "resume", "nodes": "alpha-a3-[0-1]", "jobs": [812]}`)
-	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, poll)
+	w.eventually(func() bool { return len(w.machines()) == 2 })
 	d.stops()
 	w.requireAsked()
 	assert.NoFileExists(t, wake.SocketPath(w.path("run")))
@@ -121,13 +120,13 @@ func TestBlockIsRecordedInANodesetsNodes(t *testing.T) {
 	until := time.Date(tomorrow.Year(), tomorrow.Month(), tomorrow.Day(), 0, 0, 0, 0, time.Local)
 	assert.Regexp(t, `^nodename=alpha-a3-\[0-7\] extra=slurmflex: blocked at \S+ until `+until.UTC().Format(time.RFC3339)+`, requests are cancelled: driver update$`, change)
 
-	w.flex("block", "a3", "--why", strings.Repeat("x", 201)).exits(exitUsage).complains("--why has 201 bytes; use at most 200")
+	w.rejects("block", "a3", "--why", strings.Repeat("x", 201)).complains("--why has 201 bytes; use at most 200")
 }
 
 func TestGCAdoptsSlurmGCPGroupsOnRequest(t *testing.T) {
 	w := newWorld(t)
-	w.flex("gc").exits(exitDone)
+	w.runs("gc")
 	assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagers.list"], "not without a reload")
-	w.flex("gc", "--adopt-slurm-gcp").exits(exitDone)
+	w.runs("gc", "--adopt-slurm-gcp")
 	assert.Equal(t, 3, w.cloud.Counts()["regionInstanceGroupManagers.list"])
 }

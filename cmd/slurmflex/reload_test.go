@@ -18,7 +18,7 @@ import (
 
 // breakConfig makes the configuration file invalid.
 func (w *world) breakConfig() {
-	w.t.Helper()
+	w.Helper()
 	w.configure("project: demo\n", "project: [demo\n")
 }
 
@@ -38,10 +38,10 @@ func unwrapped(r *process) string { return strings.Join(strings.Fields(r.stdout.
 
 // servedAt starts a daemon at an address of its own and waits until it serves its first pass.
 func (w *world) servedAt() (address string, d *process, says func(text string)) {
-	w.t.Helper()
+	w.Helper()
 	address = w.listening()
 	d, says = w.talking()
-	require.Eventually(w.t, func() bool { return strings.Contains(shown(address, "/status.json"), `"cluster"`) }, slack, poll)
+	w.eventually(func() bool { return strings.Contains(shown(address, "/status.json"), `"cluster"`) })
 	return address, d, says
 }
 
@@ -55,7 +55,7 @@ func TestBrokenConfigurationFileIsNamedButStopsNoProcess(t *testing.T) {
 	says("configuration file differs from the running configuration")
 	const problem = "the configuration file is invalid; the daemon keeps the one from "
 	for _, command := range [][]string{{"status"}, {"status", "--nodeset", "a3"}, {"status", "--json"}} {
-		says := unwrapped(w.flex(command...).exits(exitDone))
+		says := unwrapped(w.runs(command...))
 		assert.Contains(t, says, problem)
 		assert.Contains(t, says, "not YAML")
 		assert.Contains(t, says, "812", "the waiting job is shown as before")
@@ -69,8 +69,8 @@ func TestBrokenConfigurationFileIsNamedButStopsNoProcess(t *testing.T) {
 	says("configuration not reloaded; the daemon keeps the one it has")
 
 	w.configure("project: [demo\n", "project: demo\n")
-	require.Eventually(t, func() bool { return strings.Contains(shown(address, "/metrics"), "\nslurmflex_config_valid 1\n") }, slack, poll)
-	assert.NotContains(t, unwrapped(w.flex("status").exits(exitDone)), problem)
+	w.eventually(func() bool { return strings.Contains(shown(address, "/metrics"), "\nslurmflex_config_valid 1\n") })
+	assert.NotContains(t, unwrapped(w.runs("status")), problem)
 	d.stops()
 }
 
@@ -84,7 +84,7 @@ func TestReloadAppliesAValidFileAndNamesKeysForARestart(t *testing.T) {
 	shows := func(text string) {
 		t.Helper()
 		require.EventuallyWithT(t, func(c *assert.CollectT) {
-			assert.Contains(c, unwrapped(w.flex("status").exits(exitDone)), text)
+			assert.Contains(c, unwrapped(w.runs("status")), text)
 		}, slack, poll)
 	}
 	shows("config.yaml has changed since ")
@@ -97,7 +97,7 @@ func TestReloadAppliesAValidFileAndNamesKeysForARestart(t *testing.T) {
 	shows("nodeset a3: 6 nodes")
 	w.waiting()
 	w.wakeUp()
-	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, poll, "passes continue")
+	w.eventually(func() bool { return len(w.machines()) == 2 }, "passes continue")
 	d.stops()
 }
 
@@ -109,7 +109,7 @@ func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 	syslog := newManager(t, w.path("log/syslog"))
 	resume := func(code int) (printed, logged string) {
 		t.Helper()
-		r := w.hook("resume", "alpha-a3-[0-1]", w.resumeFile(), syslogSocketOf+"="+w.path("log/syslog")).exits(code)
+		r := w.resume("alpha-a3-[0-1]", syslogSocketOf+"="+w.path("log/syslog")).exits(code)
 		return r.stderr.String(), syslog.reads(t)
 	}
 	printed, logged := resume(exitUsage)
@@ -134,7 +134,7 @@ func TestHookWithoutALogFileLogsToSyslog(t *testing.T) {
 	w := newWorld(t)
 	syslog := newManager(t, w.path("syslog"))
 	w.hook("suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(exitUsage)
-	require.Len(t, w.log("error"), 1)
+	w.logged("error")
 	require.NoError(t, os.RemoveAll(w.path("log")))
 	w.hook("suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(exitUsage)
 	for _, says := range []string{"nothing done", "log file cannot be opened; logging to syslog", "nothing done"} {
@@ -155,5 +155,5 @@ func TestHookDoesNotWaitForAHungSyslog(t *testing.T) {
 	begun := time.Now()
 	w.hook("suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(exitUsage)
 	assert.Less(t, time.Since(begun), slack)
-	assert.Len(t, w.log("error"), 1)
+	w.logged("error")
 }

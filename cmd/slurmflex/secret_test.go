@@ -20,20 +20,20 @@ const plantedToken = "ya29.planted-token"
 // authenticated gives the world a service account's key and makes its Compute require
 // authentication. It returns the key's secret, line by line.
 func (w *world) authenticated() (wire wireFunc, secret []string) {
-	w.t.Helper()
+	w.Helper()
 	tokens := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
 		out.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(out, `{"access_token":%q,"token_type":"Bearer","expires_in":3600}`, plantedToken)
 	}))
-	w.t.Cleanup(tokens.Close)
+	w.Cleanup(tokens.Close)
 	file, err := fakegce.ServiceAccountKey("demo", tokens.URL)
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 	var key struct {
 		ID  string `json:"private_key_id"`
 		Key string `json:"private_key"`
 	}
-	require.NoError(w.t, json.Unmarshal(file, &key))
-	require.NoError(w.t, os.WriteFile(w.path("key.json"), file, 0o600))
+	require.NoError(w, json.Unmarshal(file, &key))
+	require.NoError(w, os.WriteFile(w.path("key.json"), file, 0o600))
 	wire = func(r *http.Request) (*http.Response, error) {
 		if r.Header.Get("Authorization") != "Bearer "+plantedToken {
 			return nil, fmt.Errorf("%s without a token", r.URL)
@@ -83,7 +83,7 @@ func TestCredentialsReadableByOthersAreRejected(t *testing.T) {
 	}
 	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
 	for _, command := range []string{"sync", "config check"} {
-		r := w.flex(strings.Fields(command)...).exits(exitUsage)
+		r := w.rejects(strings.Fields(command)...)
 		r.complains("credentials file: ", "key.json is accessible to other users (mode 0644)")
 	}
 	assert.Empty(t, w.calls())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"net"
 	"strings"
 	"testing"
@@ -15,27 +14,27 @@ import (
 
 // listening configures a free address for the daemon's page.
 func (w *world) listening() (address string) {
-	w.t.Helper()
+	w.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 	address = l.Addr().String()
-	require.NoError(w.t, l.Close())
+	require.NoError(w, l.Close())
 	w.configure("http_address: 127.0.0.1:0", "http_address: "+address)
 	return address
 }
 
 // served starts a daemon and waits until it serves its first pass.
 func (w *world) served() *process {
-	w.t.Helper()
+	w.Helper()
 	address := w.listening()
 	d := w.daemon()
-	require.Eventually(w.t, func() bool { return strings.Contains(shown(address, "/status.json"), `"cluster"`) }, slack, poll)
+	w.eventually(func() bool { return strings.Contains(shown(address, "/status.json"), `"cluster"`) })
 	return d
 }
 
 // withoutSlurm removes Slurm's commands.
 func (w *world) withoutSlurm() {
-	w.t.Helper()
+	w.Helper()
 	w.answer("scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1")
 }
 
@@ -47,17 +46,17 @@ func TestStatusFromTheDaemonNeedsNoSlurmOrCredentials(t *testing.T) {
 	w.withoutSlurm()
 	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
 
-	status := w.flex("status").exits(exitDone)
+	status := w.runs("status")
 	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +(requesting|queued) `, status.stdout.String())
 	assert.NotContains(t, status.stdout.String(), "the daemon is not running")
 
 	var v view.View
-	require.NoError(t, json.Unmarshal(w.flex("status", "--json").exits(exitDone).stdout.Bytes(), &v))
+	w.runs("status", "--json").decodes(&v)
 	assert.Equal(t, "alpha", v.Cluster)
 	assert.Equal(t, view.Seconds(time.Hour), v.Daemon.Interval)
 	require.NotEmpty(t, v.Actions)
 
-	why := w.flex("why", "--verbose", "812").exits(exitDone)
+	why := w.runs("why", "--verbose", "812")
 	assert.Contains(t, why.stdout.String(), "job 812 (ada)   ")
 	assert.Empty(t, why.stderr.String())
 }
@@ -73,5 +72,5 @@ func TestStatusFiltersByUserIfSlurmNamesTheOwners(t *testing.T) {
 	assert.Regexp(t, `\nNODESET .* GPUS `, w.prints("status", "-o", "wide"))
 
 	w.answer("scontrol", strings.Replace(knowing, "ResumeTimeout ", "PrivateData = jobs\\nResumeTimeout ", 1))
-	w.flex("status", "--user", "ada").exits(exitFailed).complains("Slurm hides the users of jobs (PrivateData)")
+	w.fails("status", "--user", "ada").complains("Slurm hides the users of jobs (PrivateData)")
 }

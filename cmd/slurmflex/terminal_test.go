@@ -21,7 +21,7 @@ type pseudo struct {
 	screen        bytes.Buffer
 }
 
-func newTerminal(t *testing.T, rows, columns uint16) *pseudo {
+func newTerminal(t testing.TB, rows, columns uint16) *pseudo {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func (t *pseudo) shown() string {
 
 // on prepares slurmflex to run on the terminal.
 func (w *world) on(term *pseudo, args ...string) *process {
-	w.t.Helper()
+	w.Helper()
 	r := w.flex(args...)
 	r.Stdin, r.Stdout = term.tty, term.tty
 	return r

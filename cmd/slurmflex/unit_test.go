@@ -24,10 +24,8 @@ const exposure = "15"
 // unit returns the lines of a unit without comments.
 func unit(t *testing.T, name string) []string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(units, name))
-	require.NoError(t, err)
 	var lines []string
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(textOf(t, filepath.Join(units, name))) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			lines = append(lines, line)
 		}
@@ -39,8 +37,7 @@ func unit(t *testing.T, name string) []string {
 func TestUnitsMatchTheDefaultsAndTheHookWrapper(t *testing.T) {
 	cfg, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
 	require.NoError(t, err)
-	wrapper, err := os.ReadFile(filepath.Join(scripts, "resume"))
-	require.NoError(t, err)
+	wrapper := textOf(t, filepath.Join(scripts, "resume"))
 	for name, verb := range map[string]string{"slurmflex.service": "daemon", "slurmflex-sync.service": "sync"} {
 		lines := unit(t, name)
 		assert.Contains(t, lines, "RuntimeDirectory="+strings.TrimPrefix(cfg.Options.RunDir, "/run/"), name)
@@ -63,8 +60,8 @@ func TestUnitsMatchTheDefaultsAndTheHookWrapper(t *testing.T) {
 	// C6: a reload with an unusable file fails visibly.
 	assert.Contains(t, strings.Join(service, "\n"),
 		"ExecReload=/usr/bin/slurmflex --config "+defaultConfig+" config check\nExecReload=/bin/kill -HUP $MAINPID\n")
-	assert.Contains(t, string(wrapper), "program=/usr/bin/slurmflex\n")
-	assert.Contains(t, string(wrapper), "config="+defaultConfig+"\n")
+	assert.Contains(t, wrapper, "program=/usr/bin/slurmflex\n")
+	assert.Contains(t, wrapper, "config="+defaultConfig+"\n")
 	assert.Equal(t, []string{"d " + cfg.Options.RunDir + " 0700 slurm slurm -", "d " + cfg.Options.StateDir + " 0755 slurm slurm -"}, unit(t, "slurmflex.tmpfiles"))
 }
 
@@ -89,10 +86,8 @@ func TestWatchdogSparesAHealthyDaemon(t *testing.T) {
 // The line replaces the timer on hosts without systemd. It is inactive until an admin removes its
 // #.
 func TestEnabledCronLineRunsAPassEveryMinute(t *testing.T) {
-	text, err := os.ReadFile("../../scripts/cron/slurmflex")
-	require.NoError(t, err)
 	assert.Empty(t, unit(t, "../cron/slurmflex"), "it is disabled")
-	assert.Contains(t, string(text), "\n#* * * * * slurm test ! -x /usr/bin/slurmflex || /usr/bin/slurmflex --config "+defaultConfig+" sync ",
+	assert.Contains(t, textOf(t, "../../scripts/cron/slurmflex"), "\n#* * * * * slurm test ! -x /usr/bin/slurmflex || /usr/bin/slurmflex --config "+defaultConfig+" sync ",
 		"the line stays when the package is removed")
 }
 
@@ -103,10 +98,8 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"slurmflex.service", "slurmflex-sync.service", "slurmflex-sync.timer"} {
-		text, err := os.ReadFile(filepath.Join(units, name))
-		require.NoError(t, err)
 		// The unit's program need not be installed on the host of this test.
-		text = []byte(strings.ReplaceAll(string(text), "/usr/bin/slurmflex", os.Args[0]))
+		text := []byte(strings.ReplaceAll(textOf(t, filepath.Join(units, name)), "/usr/bin/slurmflex", os.Args[0]))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 		out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", filepath.Join(dir, name)).CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,13 +20,13 @@ func TestWhyShowsStoryOfEndedJobWithoutADaemon(t *testing.T) {
 	assert.NotContains(t, text, "NOT IN SLURM")
 
 	var story view.Answer
-	require.NoError(t, json.Unmarshal(w.flex("why", "--json", "812").exits(exitDone).stdout.Bytes(), &story))
+	w.runs("why", "--json", "812").decodes(&story)
 	require.NotNil(t, story.Past)
 	assert.Equal(t, view.EventEnded, story.Past.Events[len(story.Past.Events)-1].Kind)
 
 	w.waiting()
 	assert.NotContains(t, w.prints("why", "--story", "812"), "Story:", "it is of an earlier job")
-	w.flex("sync").exits(exitDone)
+	w.runs("sync")
 	assert.NotContains(t, w.prints("why", "812"), "Story:")
 	text = w.prints("why", "--story", "812")
 	assert.Contains(t, text, "\nStory:\n")
@@ -47,7 +46,7 @@ func TestSummaryIsOneLineForAJobsOutput(t *testing.T) {
 	w.leases()
 	assert.Regexp(t, `^job 812: (waited \w+, )?ran 1h48m on 1 × a3-\w+-8g, 14\.4 GPU hours\n$`, w.prints("why", "--summary", "812"))
 	var story view.Answer
-	require.NoError(t, json.Unmarshal(w.flex("why", "--summary", "--json", "812").exits(exitDone).stdout.Bytes(), &story))
+	w.runs("why", "--summary", "--json", "812").decodes(&story)
 	assert.InDelta(t, 1.8, story.Past.Use.MachineHours, 0.01)
-	w.flex("why", "--summary", "alpha-a3-0").exits(exitFailed).complains(`nothing is recorded of "alpha-a3-0"`)
+	w.fails("why", "--summary", "alpha-a3-0").complains(`nothing is recorded of "alpha-a3-0"`)
 }

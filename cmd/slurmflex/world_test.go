@@ -24,7 +24,7 @@ import (
 // world is a folder with all files that slurmflex finds on a controller, dummies for Slurm's
 // commands, and a fake Compute.
 type world struct {
-	t     *testing.T
+	*testing.T
 	dir   string
 	cloud *fakegce.Server
 }
@@ -83,7 +83,7 @@ esac`
 // newWorld returns a world without jobs, where all nodes are powered down.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, dir: shortDir(t), cloud: fakegce.New(fakegce.Options{Clock: slowClock{fakegce.NewWallClock()}})}
+	w := &world{T: t, dir: shortDir(t), cloud: fakegce.New(fakegce.Options{Clock: slowClock{fakegce.NewWallClock()}})}
 	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(w.dir, 0o755)) // whatever the umask is
@@ -105,7 +105,7 @@ func newWorld(t *testing.T) *world {
 
 // in returns the world for a subtest.
 func (w world) in(t *testing.T) *world {
-	w.t = t
+	w.T = t
 	return &w
 }
 
@@ -126,50 +126,62 @@ func (c slowClock) Now() time.Time { return c.WallClock.Now().Add(-time.Minute) 
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
+func (w *world) remove(name string) {
+	w.Helper()
+	require.NoError(w, os.Remove(w.path(name)))
+}
+
+// textOf returns the text of a file.
+func textOf(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(b)
+}
+
 // write writes a file, executable if it is a script. A script replaces the old file, because that
 // may be running.
 func (w *world) write(name, text string) {
-	w.t.Helper()
+	w.Helper()
 	mode := os.FileMode(0o644)
 	if strings.HasPrefix(text, "#!") {
 		mode = 0o755
 	}
 	text = strings.ReplaceAll(text, "DIR", w.dir)
-	require.NoError(w.t, os.WriteFile(w.path(name+".new"), []byte(text), mode))
-	require.NoError(w.t, os.Chmod(w.path(name+".new"), mode)) // whatever the umask is
-	require.NoError(w.t, os.Rename(w.path(name+".new"), w.path(name)))
+	require.NoError(w, os.WriteFile(w.path(name+".new"), []byte(text), mode))
+	require.NoError(w, os.Chmod(w.path(name+".new"), mode)) // whatever the umask is
+	require.NoError(w, os.Rename(w.path(name+".new"), w.path(name)))
 }
 
 // configure replaces a part of the configuration.
 func (w *world) configure(old, text string) {
-	w.t.Helper()
-	b, err := os.ReadFile(w.path("config.yaml"))
-	require.NoError(w.t, err)
-	require.Contains(w.t, string(b), old)
-	w.write("config.yaml", strings.Replace(string(b), old, text, 1))
+	w.Helper()
+	b := textOf(w, w.path("config.yaml"))
+	require.Contains(w, b, old)
+	w.write("config.yaml", strings.Replace(b, old, text, 1))
 }
 
 // serve makes the handler serve the configuration's Compute endpoint.
 func (w *world) serve(compute http.Handler) {
-	w.t.Helper()
+	w.Helper()
 	server := httptest.NewServer(compute)
-	w.t.Cleanup(server.Close)
+	w.Cleanup(server.Close)
 	w.configure("ENDPOINT", server.URL)
 }
 
 // answer sets a dummy's action, as a shell script.
 func (w *world) answer(program, does string) {
-	w.t.Helper()
+	w.Helper()
 	w.write(program+".answer", does+"\n")
 }
 
 // nodes sets the state of the nodes first to last of nodeset a3, in the format of the Slurm model.
 func (w *world) nodes(state string, first, last int) {
-	w.t.Helper()
+	w.Helper()
 	nodes := make([]slurm.Node, 8)
 	if old, err := os.ReadFile(w.path("nodes")); err == nil {
 		nodes, err = slurm.ParseNodes(old)
-		require.NoError(w.t, err)
+		require.NoError(w, err)
 	}
 	for i := first; i <= last; i++ {
 		nodes[i].Name, nodes[i].State, nodes[i].Gres = fmt.Sprintf("alpha-a3-%d", i), slurm.ParseState(state), "gpu:h100:8"
@@ -180,7 +192,7 @@ func (w *world) nodes(state string, first, last int) {
 // jobs sets the output of squeue: id, time limit, state and nodes of each job, such as "812 2:00:00
 // CONFIGURING alpha-a3-[0-1]".
 func (w *world) jobs(jobs ...string) {
-	w.t.Helper()
+	w.Helper()
 	var all []slurm.Job
 	for _, text := range jobs {
 		j := slurm.Job{
@@ -188,10 +200,10 @@ func (w *world) jobs(jobs ...string) {
 		}
 		var limit, nodes string
 		_, err := fmt.Sscan(text, &j.ID, &limit, &j.State, &nodes)
-		require.NoError(w.t, err)
+		require.NoError(w, err)
 		j.ArrayID, j.Limit = j.ID, slurm.ParseLimit(limit)
 		j.Nodes, err = slurm.Expand(nodes)
-		require.NoError(w.t, err)
+		require.NoError(w, err)
 		all = append(all, j)
 	}
 	w.write("jobs", fakeslurm.PrintJobs(all, "MARK"))
@@ -199,7 +211,7 @@ func (w *world) jobs(jobs ...string) {
 
 // losing makes Slurm end job 812, instead of requeuing it, if it loses its nodes.
 func (w *world) losing() {
-	w.t.Helper()
+	w.Helper()
 	w.answer("squeue", strings.Replace(queue, "|CONFIGURING|1|1|", "|CONFIGURING|0|1|", 1))
 }
 
@@ -207,33 +219,57 @@ const poweringUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN"
 
 // waiting makes job 812 wait for nodes 0 and 1, which are powering up.
 func (w *world) waiting() {
-	w.t.Helper()
+	w.Helper()
 	w.nodes(poweringUp, 0, 1)
 	w.jobs("812 2:00:00 CONFIGURING alpha-a3-[0-1]")
 }
 
 // left creates machines for nodes 0 and 1, which have no job any more.
 func (w *world) left() {
-	w.t.Helper()
+	w.Helper()
 	w.waiting()
-	w.flex("sync").exits(exitDone)
-	require.Equal(w.t, []string{"alpha-a3-0 RUNNING", "alpha-a3-1 RUNNING"}, w.machines())
+	w.runs("sync")
+	require.Equal(w, []string{"alpha-a3-0 RUNNING", "alpha-a3-1 RUNNING"}, w.machines())
 	w.nodes("IDLE+CLOUD+POWERING_DOWN", 0, 1)
 	w.jobs()
-	require.NoError(w.t, os.Remove(w.path("calls")))
+	w.remove("calls")
 	w.cloud.ResetCalls()
 }
 
 // flex prepares slurmflex with the world's configuration and Slurm's environment.
 func (w *world) flex(args ...string) *process {
-	w.t.Helper()
-	return prepare(w.t, w.env(), os.Args[0], append([]string{"--config", w.path("config.yaml")}, args...)...)
+	w.Helper()
+	return prepare(w, w.env(), os.Args[0], append([]string{"--config", w.path("config.yaml")}, args...)...)
+}
+
+// runs runs slurmflex, which must succeed.
+func (w *world) runs(args ...string) *process {
+	w.Helper()
+	return w.flex(args...).exits(exitDone)
+}
+
+// fails runs slurmflex, which must fail.
+func (w *world) fails(args ...string) *process {
+	w.Helper()
+	return w.flex(args...).exits(exitFailed)
+}
+
+// rejects runs slurmflex, which must reject its usage or configuration.
+func (w *world) rejects(args ...string) *process {
+	w.Helper()
+	return w.flex(args...).exits(exitUsage)
+}
+
+// eventually waits until a condition is true.
+func (w *world) eventually(is func() bool, why ...any) {
+	w.Helper()
+	require.Eventually(w, is, slack, poll, why...)
 }
 
 // prints returns the output of slurmflex, which must succeed.
 func (w *world) prints(args ...string) string {
-	w.t.Helper()
-	return w.flex(args...).exits(exitDone).stdout.String()
+	w.Helper()
+	return w.runs(args...).stdout.String()
 }
 
 func (w *world) env(more ...string) []string {
@@ -243,10 +279,9 @@ func (w *world) env(more ...string) []string {
 // resumeFile writes the file that Slurm 24.11 writes for job 812, and returns the environment
 // variable for it.
 func (w *world) resumeFile() string {
-	w.t.Helper()
-	b, err := os.ReadFile("../../slurm/testdata/24.11.5/resumefile-0.json")
-	require.NoError(w.t, err)
-	w.write("resume.json", strings.NewReplacer("f[0-1]", "alpha-a3-[0-1]", `"job_id":1`, `"job_id":812`).Replace(string(b)))
+	w.Helper()
+	b := textOf(w, "../../slurm/testdata/24.11.5/resumefile-0.json")
+	w.write("resume.json", strings.NewReplacer("f[0-1]", "alpha-a3-[0-1]", `"job_id":1`, `"job_id":812`).Replace(b))
 	return "SLURM_RESUME_FILE=" + w.path("resume.json")
 }
 
@@ -259,12 +294,12 @@ type call struct {
 
 // calls returns the dummies' runs so far.
 func (w *world) calls() []call {
-	w.t.Helper()
+	w.Helper()
 	b, err := os.ReadFile(w.path("calls"))
 	if os.IsNotExist(err) {
 		return nil
 	}
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 	var calls []call
 	for line := range strings.Lines(string(b)) {
 		f := strings.Split(strings.TrimSpace(line), ";")
@@ -277,7 +312,7 @@ func (w *world) calls() []call {
 
 // updates returns the changes requested from scontrol.
 func (w *world) updates() []string {
-	w.t.Helper()
+	w.Helper()
 	var updates []string
 	for _, c := range w.calls() {
 		if change, ok := strings.CutPrefix(c.args, "scontrol update "); ok {
@@ -287,19 +322,28 @@ func (w *world) updates() []string {
 	return updates
 }
 
+// logged asserts that the log has one entry of this level, and that it contains the words.
+func (w *world) logged(level string, words ...string) {
+	w.Helper()
+	require.Len(w, w.log(level), 1)
+	for _, text := range words {
+		assert.Contains(w, w.log(level)[0], text)
+	}
+}
+
 // log returns the log file's entries of this level and asserts that each line is one entry.
 func (w *world) log(level string) []string {
-	w.t.Helper()
+	w.Helper()
 	b, err := os.ReadFile(w.path("log/slurmflex.log"))
 	if os.IsNotExist(err) {
 		return nil
 	}
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 	var entries []string
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	for lines.Scan() {
 		var entry struct{ Level string }
-		require.NoError(w.t, json.Unmarshal(lines.Bytes(), &entry), "%s", lines.Text())
+		require.NoError(w, json.Unmarshal(lines.Bytes(), &entry), "%s", lines.Text())
 		if entry.Level == level {
 			entries = append(entries, lines.Text())
 		}
@@ -329,7 +373,7 @@ func (w *world) changes() []string {
 
 // assertUntouched asserts that neither the cloud nor Slurm was changed.
 func (w *world) assertUntouched() {
-	w.t.Helper()
-	assert.Empty(w.t, w.changes())
-	assert.Empty(w.t, w.updates())
+	w.Helper()
+	assert.Empty(w, w.changes())
+	assert.Empty(w, w.updates())
 }

@@ -17,31 +17,27 @@ const scripts = "../../scripts"
 
 // install puts the hooks' wrappers and slurmflex next to the configuration.
 func (w *world) install() {
-	w.t.Helper()
-	b, err := os.ReadFile(filepath.Join(scripts, "resume"))
-	require.NoError(w.t, err)
-	require.NoError(w.t, os.WriteFile(w.path("resume"), b, 0o755))
+	w.Helper()
+	w.write("resume", textOf(w, filepath.Join(scripts, "resume")))
 	for _, name := range []string{"suspend", "resume-fail"} {
 		to, err := os.Readlink(filepath.Join(scripts, name))
-		require.NoError(w.t, err)
-		require.NoError(w.t, os.Symlink(to, w.path(name)))
+		require.NoError(w, err)
+		require.NoError(w, os.Symlink(to, w.path(name)))
 	}
 	self, err := os.Executable()
-	require.NoError(w.t, err)
-	require.NoError(w.t, os.Symlink(self, w.path("slurmflex")))
+	require.NoError(w, err)
+	require.NoError(w, os.Symlink(self, w.path("slurmflex")))
 }
 
 // hookProgram builds slurmflex-hook.
-func hookProgram(t *testing.T) []byte {
+func hookProgram(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "slurmflex-hook")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../slurmflex-hook")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	b, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return b
+	return textOf(t, path)
 }
 
 func TestWrappersUseTheFilesNextToThem(t *testing.T) {
@@ -66,7 +62,7 @@ func TestWrapperDefaultsToTheSystemsConfiguration(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.install()
-	require.NoError(t, os.Remove(w.path("config.yaml")))
+	w.remove("config.yaml")
 	prepare(t, nil, w.path("resume"), "alpha-a3-0").exits(exitUsage).complains(defaultConfig, "no such file or directory")
 }
 
@@ -74,7 +70,7 @@ func TestWrapperDefaultsToTheSystemsConfiguration(t *testing.T) {
 func TestWrapperPrefersTheSlimHook(t *testing.T) {
 	w := newWorld(t)
 	w.install()
-	require.NoError(t, os.WriteFile(w.path("slurmflex-hook"), hookProgram(t), 0o755))
+	require.NoError(t, os.WriteFile(w.path("slurmflex-hook"), []byte(hookProgram(t)), 0o755))
 	w.waiting()
 	hangs, err := net.Listen("unix", wake.SocketPath(w.path("run")))
 	require.NoError(t, err)
@@ -92,14 +88,13 @@ func TestWrapperPrefersTheSlimHook(t *testing.T) {
 	startBlocked(t, r)
 	r.exits(exitDone).settle()
 	w.requireAsked()
-	require.Len(t, w.log("warn"), 1)
-	assert.Contains(t, w.log("warn")[0], "no receipt from the daemon")
+	w.logged("warn", "no receipt from the daemon")
 	for _, c := range w.calls() {
 		assert.Equal(t, "0000000000000000", c.blocked, c.args)
 	}
 	hangs.Close()
 	assert.Equal(t, 1, <-told)
 
-	require.NoError(t, os.Remove(w.path("slurmflex")))
+	w.remove("slurmflex")
 	prepare(t, nil, w.path("resume"), "alpha-a3-0").exits(exitFailed).reports("slurmflex-hook: neither ")
 }

@@ -11,7 +11,8 @@ import (
 	"slurmflex/mig"
 )
 
-func minutes(n int) Time { return At(noon.Add(time.Duration(n) * time.Minute)) }
+// minutes is the time that many minutes after noon in the history.
+func minutes(n int) Time { return At(at(n)) }
 
 func TestLeaseHasPhases(t *testing.T) {
 	e := Entry{Kind: Lease, From: minutes(0), To: minutes(60), Booting: 300, Uses: []Use{
@@ -47,7 +48,7 @@ func TestSamplesCountNodesMinuteByMinute(t *testing.T) {
 
 func TestRecorderRemembersTheLastDay(t *testing.T) {
 	w := newWorld(t)
-	w.requests(812, request("a1", mig.Succeeded, w.Snap.Now, node))
+	w.asked(mig.Succeeded, w.Snap.Now, node)
 	w.Machine(node, group).Created = w.Snap.Now
 	w.look(time.Minute)
 	w.gone()

@@ -16,11 +16,10 @@ func TestHostOfAMachineThatFailedItsCheckIsRecorded(t *testing.T) {
 	w.Snap.Jobs, w.Snap.Instances[0].Host = nil, "1/2/3"
 	w.Nodes(node, "IDLE+CLOUD+DRAIN")
 	w.Snap.Nodes[0].Reason, w.Snap.Nodes[0].State = "health: no GPU", slurm.ParseState("IDLE+CLOUD+DRAIN")
-	w.Snap.BadHosts = map[string]scene.BadHost{"1/2/3": {Node: "alpha-a3-2", At: noon.Add(-time.Hour)}}
+	w.Snap.BadHosts = map[string]scene.BadHost{"1/2/3": {Node: "alpha-a3-2", At: at(-60)}}
 	w.look(time.Minute)
 	w.gone()
-	w.gone()
-	e := w.only(Lease)
+	e := w.ended()
 	assert.Equal(t, Entry{Host: "1/2/3", Unhealthy: "no GPU", BadHost: true}, Entry{Host: e.Host, Unhealthy: e.Unhealthy, BadHost: e.BadHost})
 	bad := BadHosts(w.dir, "alpha")
 	assert.Equal(t, map[string]scene.BadHost{"1/2/3": {Node: node, Why: "no GPU", At: e.To.Time()}}, bad(noon))

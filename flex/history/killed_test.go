@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // killedDir is the environment variable with the history's folder in the process that is killed.
@@ -36,8 +35,7 @@ func TestKilledProcessLosesNothingSeenTwoSecondsAgo(t *testing.T) {
 
 	w.restart()
 	w.look(time.Hour)
-	w.gone()
-	e := w.only(Lease)
+	e := w.ended()
 	assert.Equal(t, node, e.Node)
 	assert.Equal(t, uint32(812), e.Job)
 	require.Len(t, e.Uses, 1)
@@ -60,10 +58,10 @@ func seeAndHang(t *testing.T, dir string) {
 	}, w.notify)
 	w.look(time.Minute)
 	w.Group("alpha-a3-job-814", mig.Stamp{NodeSet: "a3", Job: 814}, request("a1", mig.Accepted, w.Snap.Now, "alpha-a3-2"))
-	w.requests(812, request("a1", mig.Succeeded, w.ago(time.Hour), node))
+	w.asked(mig.Succeeded, w.ago(time.Hour), node)
 	w.Nodes(node, busy)
 	w.Machine(node, group).Created = w.Snap.Now
-	w.job(813, slurm.JobRunning, w.Snap.Now, node)
+	w.running(813, w.Snap.Now)
 	w.Snap.Now = w.Snap.Now.Add(10 * time.Second)
 	w.recorder.Saw(w.Scene(), w.plan)
 	_, err := os.Stdout.WriteString(".")

@@ -23,7 +23,7 @@ const node = "alpha-a3-1"
 // booting returns a world with a machine that was created at noon for job 812.
 func booting(t *testing.T) *world {
 	w := newWorld(t)
-	w.requests(812, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
+	w.asked(mig.Succeeded, at(-60), node)
 	w.Nodes(node, rising)
 	w.job(812, slurm.JobConfiguring, noon, node)
 	w.Machine(node, group)
@@ -36,7 +36,7 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	w.look(2 * time.Minute)
 	w.Nodes(node, busy)
 	w.look(time.Minute) // registered, and its job is about to start
-	w.job(812, slurm.JobRunning, noon.Add(4*time.Minute), node)
+	w.running(812, at(4))
 	w.look(2 * time.Minute)
 	w.look(time.Hour)
 	w.Snap.Jobs = nil
@@ -45,14 +45,13 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	w.look(10 * time.Minute)
 	assert.Empty(t, w.newsOf(LeaseEnded))
 	w.gone()
-	w.gone()
-	e := w.only(Lease)
+	e := w.ended()
 	assert.Equal(t, []News{{What: LeaseEnded, Entry: e}}, w.newsOf(LeaseEnded), "once")
 	assert.Equal(t, Entry{
 		Version: 1, Kind: Lease, ID: "us-central1-a/alpha-a3-1@1795262400", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us,
-		Zone: "us-central1-a", Node: node, Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: At(noon.Add(75 * time.Minute)),
+		Zone: "us-central1-a", Node: node, Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: minutes(75),
 		Who: Who{Job: 812, User: "ada", Partition: "train"}, FlexStart: true, Booting: 240,
-		Uses: []Use{{Who: Who{Job: 812, User: "ada", Partition: "train"}, From: At(noon.Add(4 * time.Minute)), To: At(noon.Add(65 * time.Minute))}},
+		Uses: []Use{{Who: Who{Job: 812, User: "ada", Partition: "train"}, From: minutes(4), To: minutes(65)}},
 	}, e)
 }
 
@@ -60,12 +59,12 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 // waits pending.
 func bootingBehindADoor(t *testing.T) *world {
 	w := newWorld(t)
-	w.requests(812, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
+	w.asked(mig.Succeeded, at(-60), node)
 	w.Nodes(node, scenetest.PoweredDown)
-	name := memo.DoorReservation("alpha", "812", noon.Add(-time.Hour))
-	j := w.job(812, slurm.JobPending, time.Time{})
+	name := memo.DoorReservation("alpha", "812", at(-60))
+	j := w.pending(812)
 	j.NodeCount, j.Priority, j.Reservation = 1, 1, name
-	w.Snap.Reservations = []slurm.Reservation{{Name: name, Start: noon.Add(5 * time.Minute), End: noon.Add(time.Hour), Nodes: []string{node}}}
+	w.Snap.Reservations = []slurm.Reservation{{Name: name, Start: at(5), End: at(60), Nodes: []string{node}}}
 	w.Machine(node, group)
 	w.look(0)
 	return w
@@ -84,8 +83,7 @@ func TestShortJobBehindADoorHasUsedItsMachine(t *testing.T) {
 	w.look(2 * time.Minute)
 	w.Snap.Jobs, w.Snap.Reservations = nil, nil
 	w.look(8 * time.Second)
-	w.gone()
-	e := w.only(Lease)
+	e := w.ended()
 	assert.EqualValues(t, 120, e.Booting)
 	assert.EqualValues(t, 8, covered(e.Uses))
 	require.Len(t, e.Uses, 1)
@@ -98,50 +96,44 @@ func TestJobThatDoesNotStartUsesNoMachine(t *testing.T) {
 	w.look(2 * time.Minute)
 	w.Snap.Reservations, w.Snap.Jobs[0].Reservation = nil, ""
 	w.look(41 * time.Second)
-	w.gone()
-	e := w.only(Lease)
+	e := w.ended()
 	assert.Empty(t, e.Uses)
 }
 
 func TestUnusedLeaseHasNoJobs(t *testing.T) {
-	for name, c := range map[string]func(*world){
+	happens(t, booting, map[string]func(*world){
 		"the machine does not boot": func(*world) {},
 		"other nodes of the job are missing": func(w *world) {
 			w.Nodes(node, busy)
 			w.job(812, slurm.JobConfiguring, noon, node, "alpha-a3-2")
 		},
 		"the machine is stopped before the boot": func(w *world) { w.Snap.Instances[0].Status = "TERMINATED" },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := booting(t)
-			c(w)
-			w.look(10 * time.Minute)
-			w.gone()
-			e := w.only(Lease)
-			assert.Empty(t, e.Uses)
-			assert.EqualValues(t, 600, e.Took())
-			assert.EqualValues(t, 812, e.Job)
-		})
-	}
+	}, func(w *world) {
+		w.look(10 * time.Minute)
+		e := w.ended()
+		assert.Empty(w, e.Uses)
+		assert.EqualValues(w, 600, e.Took())
+		assert.EqualValues(w, 812, e.Job)
+	})
 }
 
 func TestLeaseEndsAtItsTermEvenIfObservedLater(t *testing.T) {
 	w := booting(t)
-	w.Snap.Instances[0].Terminates = noon.Add(time.Hour)
-	w.job(812, slurm.JobRunning, noon.Add(time.Minute), node)
+	w.Snap.Instances[0].Terminates = at(60)
+	w.running(812, at(1))
 	w.look(50 * time.Minute)
 	w.Snap.Instances = nil
 	w.look(time.Hour)
 	w.look(time.Hour)
 	e := w.only(Lease)
-	assert.Equal(t, At(noon.Add(time.Hour)), e.To)
+	assert.Equal(t, minutes(60), e.To)
 	assert.EqualValues(t, 59*60, covered(e.Uses))
 }
 
 // The first line with an ID counts, so a lease that ended too early would stay short in the bill.
 func TestUnreadRecordDoesNotEndALease(t *testing.T) {
 	w := booting(t)
-	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
+	w.running(812, at(3))
 	w.look(4 * time.Minute)
 	readable := w.Snap.Instances[0]
 	w.Snap.Instances[0].Created, w.Snap.Instances[0].Unread = time.Time{}, "creationTimestamp"
@@ -151,8 +143,7 @@ func TestUnreadRecordDoesNotEndALease(t *testing.T) {
 	w.Snap.Instances[0] = readable
 	w.look(4 * time.Hour)
 	w.Snap.Jobs = nil
-	w.gone()
-	e := w.only(Lease)
+	e := w.ended()
 	assert.EqualValues(t, 4*3600+7*60, e.Took())
 	assert.Equal(t, e.Took()-180, covered(e.Uses))
 }
@@ -176,13 +167,12 @@ func (w *world) returns(after time.Duration) {
 
 func TestLeaseThatLastsBeyondStandbyIsContinued(t *testing.T) {
 	w := booting(t)
-	w.job(812, slurm.JobRunning, noon.Add(time.Minute), node)
+	w.running(812, at(1))
 	w.look(10 * time.Minute)
 	w.Snap.Jobs = nil
 	w.look(time.Hour)
 	w.returns(time.Hour)
-	w.gone()
-	lease := w.only(Lease)
+	lease := w.ended()
 	assert.EqualValues(t, 132*60, lease.Took())
 	assert.Len(t, lease.Uses, 1)
 }
@@ -213,8 +203,7 @@ func TestLeaseThatEndsAtATakeoverBackGetsItsLine(t *testing.T) {
 		w.look(time.Hour)
 
 		w.recorder = a
-		w.gone()
-		lease := w.only(Lease)
+		lease := w.ended()
 		assert.EqualValues(t, 150*60, lease.Took())
 	})
 }
@@ -236,7 +225,7 @@ func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {
 		for id := range uint32(atOnce) {
 			job := 1000 + look*atOnce + id
 			w.accounts[job] = strings.Repeat(`<"`, 127)
-			w.job(job, slurm.JobRunning, w.Snap.Now, node)
+			w.running(job, w.Snap.Now)
 		}
 		w.look(30 * time.Second)
 	}
@@ -292,7 +281,7 @@ func TestRandomLivesHaveConsistentLines(t *testing.T) {
 func TestOngoingLeaseCountsUpToTheLastPass(t *testing.T) {
 	w := booting(t)
 	w.Nodes(node, busy)
-	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
+	w.running(812, at(3))
 	w.look(3 * time.Minute)
 	for range 10 * 12 {
 		w.look(5 * time.Minute) // ten hours without a change

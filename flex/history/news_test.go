@@ -25,7 +25,7 @@ func TestNewsHasOnceWhatHappensToAWaitAndItsMachine(t *testing.T) {
 	w := newWorld(t)
 	failed := request("a1", mig.Failed, noon, node)
 	failed.Cause = mig.CauseCapacity
-	w.job(812, slurm.JobPending, time.Time{})
+	w.pending(812)
 	w.requests(812, failed)
 	w.look(time.Minute)
 	w.requests(812, failed, request("a2", mig.Accepted, w.Snap.Now, node))
@@ -37,7 +37,7 @@ func TestNewsHasOnceWhatHappensToAWaitAndItsMachine(t *testing.T) {
 	w.Nodes(node, free)
 	w.look(4 * time.Minute)
 	w.Nodes(node, busy)
-	w.job(815, slurm.JobRunning, w.Snap.Now, node)
+	w.running(815, w.Snap.Now)
 	for range 2 {
 		w.restart()
 		w.look(time.Minute)

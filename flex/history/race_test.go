@@ -28,12 +28,12 @@ func (w *world) door(job, node string, made, start time.Time) *slurm.Reservation
 // machine in train was created at noon. No machine was created in other.
 func racing(t *testing.T) *world {
 	w := newWorld(t)
-	w.requests(812, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
+	w.asked(mig.Succeeded, at(-60), node)
 	w.Nodes(node, behind)
 	w.Nodes(winner, rising)
-	w.door("812", node, noon.Add(-time.Hour), noon.Add(5*time.Minute))
-	w.door("812", winner, noon.Add(-time.Hour+time.Second), noon.Add(5*time.Minute))
-	w.job(812, slurm.JobPending, time.Time{}).Partition = "train,other"
+	w.door("812", node, at(-60), at(5))
+	w.door("812", winner, noon.Add(-time.Hour+time.Second), at(5))
+	w.pending(812).Partition = "train,other"
 	w.Machine(node, group)
 	w.look(0)
 	return w
@@ -44,7 +44,7 @@ func racing(t *testing.T) *world {
 func decided(t *testing.T) *world {
 	w := racing(t)
 	w.Snap.Reservations = nil
-	w.job(812, slurm.JobRunning, noon.Add(10*time.Minute), winner)
+	w.job(812, slurm.JobRunning, at(10), winner)
 	w.look(10 * time.Minute)
 	return w
 }
@@ -57,89 +57,77 @@ func TestLosingMachineIsLostUntilItsDeletion(t *testing.T) {
 	w.look(2 * time.Minute)
 	w.restart()
 	w.look(time.Minute)
-	w.gone()
-	e := w.only(Lease)
+	e := w.ended()
 	assert.EqualValues(t, 13*60, e.RaceLost)
 	assert.Equal(t, e.Took(), e.RaceLost)
 }
 
 func TestLosingMachineIsLostUntilAnotherJobGetsIt(t *testing.T) {
-	for name, gets := range map[string]func(w *world){
+	happens(t, decided, map[string]func(*world){
 		"a door over it": func(w *world) {
-			w.job(815, slurm.JobPending, time.Time{})
+			w.pending(815)
 			w.door("815", node, w.Snap.Now, w.Snap.Now.Add(5*time.Minute))
 		},
 		"its node from Slurm": func(w *world) {
 			w.Nodes(node, busy)
-			w.job(815, slurm.JobRunning, w.Snap.Now, node)
+			w.running(815, w.Snap.Now)
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := decided(t)
-			gets(w)
-			w.look(time.Minute)
-			w.Nodes(node, busy)
-			w.Snap.Reservations = nil
-			w.job(815, slurm.JobRunning, w.Snap.Now, node)
-			w.look(time.Hour)
-			w.Snap.Jobs = nil
-			w.Nodes(node, free)
-			w.look(time.Hour)
-			w.gone()
-			e := w.only(Lease)
-			assert.EqualValues(t, 11*60, e.RaceLost)
-		})
-	}
+	}, func(w *world) {
+		w.look(time.Minute)
+		w.Nodes(node, busy)
+		w.Snap.Reservations = nil
+		w.running(815, w.Snap.Now)
+		w.look(time.Hour)
+		w.Snap.Jobs = nil
+		w.Nodes(node, free)
+		w.look(time.Hour)
+		e := w.ended()
+		assert.EqualValues(w, 11*60, e.RaceLost)
+	})
 }
 
 func TestJobAboutToStartUsesOnlyTheMachinesThatItStartsOn(t *testing.T) {
 	w := racing(t)
 	w.Nodes(winner, behind)
 	w.Snap.Reservations[1].Start = w.Snap.Now
-	w.job(812, slurm.JobPending, time.Time{}).Reservation = w.Snap.Reservations[1].Name
+	w.pending(812).Reservation = w.Snap.Reservations[1].Name
 	w.look(time.Minute)
 	w.Snap.Reservations = nil
 	w.job(812, slurm.JobRunning, w.Snap.Now, winner)
 	w.look(time.Second)
-	w.gone()
-	e := w.only(Lease)
+	e := w.ended()
 	assert.Empty(t, e.Uses)
 	assert.Positive(t, e.RaceLost)
 }
 
 func TestOtherMachinesAreNotLost(t *testing.T) {
-	for name, happens := range map[string]func(w *world){
-		"the job starts on the machine": func(w *world) { w.job(812, slurm.JobRunning, w.Snap.Now, node) },
+	happens(t, racing, map[string]func(*world){
+		"the job starts on the machine": func(w *world) { w.running(812, w.Snap.Now) },
 		"the job starts on other machines of the nodeset": func(w *world) {
 			w.Nodes("alpha-a3-2", busy)
 			w.job(812, slurm.JobRunning, w.Snap.Now, "alpha-a3-2")
 		},
 		"another job gets the machine before the job starts elsewhere": func(w *world) {
 			w.Snap.Reservations = w.Snap.Reservations[1:]
-			w.job(815, slurm.JobRunning, w.Snap.Now, node)
+			w.running(815, w.Snap.Now)
 			w.look(0)
 			w.job(812, slurm.JobRunning, w.Snap.Now, winner)
 		},
 		"the job has used the machine before it runs elsewhere": func(w *world) {
-			w.job(812, slurm.JobRunning, w.Snap.Now, node)
+			w.running(812, w.Snap.Now)
 			w.look(0)
-			w.job(812, slurm.JobPending, time.Time{})
+			w.pending(812)
 			w.look(0)
 			w.job(812, slurm.JobRunning, w.Snap.Now, winner)
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := racing(t)
-			happens(w)
-			w.Nodes(node, busy)
-			w.look(time.Minute)
-			w.Snap.Jobs = nil
-			w.Nodes(node, free)
-			w.look(time.Minute)
-			w.gone()
-			assert.Zero(t, w.only(Lease).RaceLost)
-		})
-	}
+	}, func(w *world) {
+		w.Nodes(node, busy)
+		w.look(time.Minute)
+		w.Snap.Jobs = nil
+		w.Nodes(node, free)
+		w.look(time.Minute)
+		assert.Zero(w, w.ended().RaceLost)
+	})
 }
 
 // A bill also charges the cost of a machine before its job starts.
@@ -147,16 +135,14 @@ func TestLeaseOfAPendingJobHasAccountAndPartition(t *testing.T) {
 	w := newWorld(t)
 	w.accounts[812] = "ml"
 	w.Nodes(node, behind)
-	w.door("812", node, noon.Add(-time.Hour), noon.Add(5*time.Minute))
-	w.job(812, slurm.JobPending, time.Time{}).Partition = "other,train"
-	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.door("812", node, at(-60), at(5))
+	w.pending(812).Partition = "other,train"
+	w.asked(mig.Accepted, noon, node)
 	w.look(0)
 	_, waits := w.all(Wait)
-	ada := Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}
 	assert.Equal(t, ada, waits[0].Who)
-	w.requests(812, request("a1", mig.Succeeded, noon, node))
+	w.asked(mig.Succeeded, noon, node)
 	w.Machine(node, group)
 	w.look(time.Minute)
-	w.gone()
-	assert.Equal(t, ada, w.only(Lease).Who)
+	assert.Equal(t, ada, w.ended().Who)
 }

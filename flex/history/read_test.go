@@ -22,12 +22,15 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
+// ada is the owner of job 812.
+var ada = Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}
+
 // granted returns a wait of one hour with that id.
 func granted(id string) Entry {
 	return Entry{
 		Version: 1, Kind: Wait, ID: id, NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us, Zone: "us-central1-a", Count: 2, GPUs: 16,
-		Seconds: 14400, From: At(noon), To: At(noon.Add(time.Hour)), End: Granted, Attempts: 1,
-		Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"},
+		Seconds: 14400, From: At(noon), To: minutes(60), End: Granted, Attempts: 1,
+		Who: ada,
 	}
 }
 
@@ -36,9 +39,9 @@ func used(id string) Entry {
 	return Entry{
 		Version: 1, Kind: Lease, ID: id, NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us, Zone: "us-central1-a", Node: node,
 		Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: At(noon) + 3600, FlexStart: true,
-		Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}, Booting: 120,
+		Who: ada, Booting: 120,
 		Uses: []Use{
-			{Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}, From: At(noon) + 120, To: At(noon) + 1120},
+			{Who: ada, From: At(noon) + 120, To: At(noon) + 1120},
 			{Who: Who{Job: 815, Name: "813_2", User: "bob", Partition: "train"}, From: At(noon) + 1120, To: At(noon) + 3120},
 		},
 	}
@@ -113,7 +116,7 @@ func TestRotatedFilesAreReadOldestFirst(t *testing.T) {
 	write(t, dir, "history-alpha.jsonl-20261101", line(t, granted("b"))+line(t, again), time.Hour)
 	write(t, dir, "history-alpha.jsonl", line(t, granted("c")), 0)
 	write(t, dir, "history-beta.jsonl", line(t, granted("d")), 0)
-	w := world{t: t, dir: dir}
+	w := world{T: t, dir: dir}
 	assert.Equal(t, []Entry{granted("a"), granted("b"), granted("c")}, w.read(Wait), "the first line of an ID counts")
 }
 
@@ -192,7 +195,7 @@ func TestLineWithEscapesAndUnknownKeysIsRead(t *testing.T) {
 	e.User = `a"b\c`
 	text := strings.Replace(line(t, e), `"v":1,`, `"v":1,"color":"red","more":{"a":[1,2]},`, 1)
 	write(t, dir, "history-alpha.jsonl", text, 0)
-	w := world{t: t, dir: dir}
+	w := world{T: t, dir: dir}
 	assert.Equal(t, e, w.only(Wait))
 }
 

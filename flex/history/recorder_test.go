@@ -52,7 +52,7 @@ func TestAccountIsAskedAgainAfterAFailure(t *testing.T) {
 		}
 		return map[uint32]string{812: "ml"}, nil
 	}, w.notify)
-	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.asked(mig.Accepted, noon, node)
 	w.Nodes(node, rising)
 	w.Machine("alpha-a3-2", group)
 	w.job(812, slurm.JobRunning, noon, node, "alpha-a3-2")
@@ -77,23 +77,22 @@ func TestAccountOfAnotherUsersJobIsNotTaken(t *testing.T) {
 	w.Snap.Jobs = nil
 	w.look(time.Minute)
 	w.accounts = map[uint32]string{812: "physics"}
-	w.job(812, slurm.JobRunning, w.Snap.Now, node).User = "bob"
+	w.running(812, w.Snap.Now).User = "bob"
 	w.look(time.Minute)
-	w.gone()
-	assert.Empty(t, w.only(Lease).Account)
+	assert.Empty(t, w.ended().Account)
 }
 
 func TestLinesThatAFullDiskRefusesAreWrittenLater(t *testing.T) {
 	w := newWorld(t)
 	path := linesPath(w.dir, "alpha")
 	require.NoError(t, os.Mkdir(path, 0o755))
-	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.asked(mig.Accepted, noon, node)
 	w.Nodes(node, rising)
 	w.job(812, slurm.JobConfiguring, noon, node)
 	w.look(time.Minute)
-	w.requests(812, request("a1", mig.Succeeded, noon, node))
+	w.asked(mig.Succeeded, noon, node)
 	w.Machine(node, group)
-	w.job(812, slurm.JobRunning, w.Snap.Now, node)
+	w.running(812, w.Snap.Now)
 	w.look(time.Minute)
 	w.Snap.Jobs = nil
 	w.gone()

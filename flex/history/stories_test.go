@@ -36,20 +36,19 @@ func TestStorySurvivesARestart(t *testing.T) {
 		w.look(time.Minute)
 	}
 	of := func() *view.Past {
-		story, err := Story(w.dir, "alpha", "812")
-		require.NoError(t, err)
+		story := w.story("812")
 		return story
 	}
-	w.job(812, slurm.JobPending, time.Time{})
+	w.pending(812)
 	later(false)
-	w.requests(812, request("a1", mig.Accepted, w.Snap.Now, node))
+	w.asked(mig.Accepted, w.Snap.Now, node)
 	w.Nodes(node, rising)
 	w.job(812, slurm.JobConfiguring, w.Snap.Now, node)
 	later(true)
 	w.Machine(node, group).Created = w.Snap.Now
 	later(true)
 	w.Nodes(node, busy)
-	w.job(812, slurm.JobRunning, w.Snap.Now, node)
+	w.running(812, w.Snap.Now)
 	w.Snap.Told = map[uint32]string{812: "flex-start: its nodes end at 2026-11-21T16:00:00Z"}
 	later(true)
 	later(true)
@@ -73,20 +72,19 @@ func TestStorySurvivesARestart(t *testing.T) {
 	assert.Empty(t, w.recorder.Ended(), "a day later")
 	assert.Nil(t, w.recorder.Story("812"))
 	assert.Equal(t, events, eventsOf(of()), "the history keeps it")
-	w.job(812, slurm.JobPending, time.Time{})
+	w.pending(812)
 	w.look(time.Minute)
 	assert.Len(t, eventsOf(of()), 1, "a later job has the number")
 }
 
 func TestTasksStoryIsFoundByNameAndRawID(t *testing.T) {
 	w := newWorld(t)
-	w.job(812, slurm.JobPending, time.Time{})
+	w.pending(812)
 	w.Snap.Jobs[0].ArrayID, w.Snap.Jobs[0].ArrayTask = 811, "3"
 	w.look(time.Minute)
 	for range 2 { // in the queue, and ended
 		for name, found := range map[string]bool{"811_3": true, "812": true, "811": false, "81": false, "": false} {
-			story, err := Story(w.dir, "alpha", name)
-			require.NoError(t, err)
+			story := w.story(name)
 			assert.Equal(t, found, story != nil, name)
 		}
 		w.Snap.Jobs = nil
@@ -96,14 +94,13 @@ func TestTasksStoryIsFoundByNameAndRawID(t *testing.T) {
 
 func TestAnotherHostWritesTheStoriesThatEndDuringItsPasses(t *testing.T) {
 	w := newWorld(t)
-	w.job(812, slurm.JobPending, time.Time{})
+	w.pending(812)
 	w.look(time.Minute)
 	w.recorder.Stood(leader.ErrStandby)
 	w.Snap.Jobs = nil
 	w.look(time.Hour)
 	w.look(time.Minute)
-	story, err := Story(w.dir, "alpha", "812")
-	require.NoError(t, err)
+	story := w.story("812")
 	assert.Nil(t, story)
 }
 

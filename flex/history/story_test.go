@@ -23,7 +23,7 @@ var failed = demand.Wait{Stage: demand.Waiting, Failed: 1, Trouble: mig.Trouble{
 // A job that waits PENDING lacks nodes in Slurm, but has doors over the nodes of its machines.
 func TestPendingJobStoryHasItsRequests(t *testing.T) {
 	w := newQueueWorld()
-	waits := job(slurm.JobPending, "", time.Time{})
+	waits := pends()
 	waits.NodeCount = 2
 	behindDoors := func(sees seen) seen {
 		return func(w *queueWorld) {
@@ -38,7 +38,7 @@ func TestPendingJobStoryHasItsRequests(t *testing.T) {
 	w.see(5, behindDoors(queued()), waits)
 	w.see(9, behindDoors(bothAre(view.Booting, at(8))), waits)
 	w.see(11, behindDoors(bothAre(view.Idle, at(8))), waits)
-	w.see(12, bothAre(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12)))
+	w.see(12, bothAre(view.Running, at(8)), runs(12))
 	w.see(20, bothAre(view.Idle, at(8)), waits)
 	assert.Equal(t, []string{
 		"12:00 seen in Slurm's queue ", "12:03 attempt failed attempt 1: configuration", "12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)",
@@ -63,7 +63,7 @@ func TestRequeuedJobThatLeavesItsNodesDoesNotRunAgain(t *testing.T) {
 	w := newQueueWorld()
 	w.see(9, bothAre(view.Running, at(4)), job(slurm.JobCompleting, "n[0-1]", at(5)))
 	w.see(10, bothAre(view.Running, at(4)), job(slurm.JobCompleting, "n0", at(9)))
-	w.see(11, nil, job(slurm.JobPending, "", time.Time{}))
+	w.see(11, nil, pends())
 	w.see(15, bothAre(view.Running, at(12)), job(slurm.JobCompleting, "n[0-1]", at(13)))
 	var runs []string
 	for _, e := range w.events() {
@@ -77,7 +77,7 @@ func TestRequeuedJobThatLeavesItsNodesDoesNotRunAgain(t *testing.T) {
 // U3: the story shows the signal that was sent.
 func TestJobStoryHasItsSignal(t *testing.T) {
 	w := newQueueWorld()
-	running := job(slurm.JobRunning, "n[0-1]", at(5))
+	running := runs(5)
 	w.see(9, bothAre(view.Running, at(4)), running)
 	w.Snap.Told[812] = "flex-start: its nodes end at 2026-11-21T12:30:00Z, before its time limit; warned at 2026-11-21T12:20:00Z with USR1"
 	w.see(21, bothAre(view.Running, at(4)), running)
@@ -90,17 +90,17 @@ func TestJobStoryHasItsSignal(t *testing.T) {
 
 func TestRequeuedJobStartsOver(t *testing.T) {
 	w := newQueueWorld()
-	held := job(slurm.JobPending, "", time.Time{})
+	held := pends()
 	held.Reason = "BeginTime"
 	lose := func(w *queueWorld) {
 		w.Nodes("alpha-a3-[0-1]", scenetest.Busy)
 		w.plan.Losses = []scene.Loss{{NodeSet: "a3", Region: scenetest.US, Nodes: names("n[0-1]"), Cause: scene.Gone}}
 	}
-	w.see(0, bothAre(view.Running, at(-5)), job(slurm.JobRunning, "n[0-1]", at(-2)))
-	w.see(5, lose, job(slurm.JobRunning, "n[0-1]", at(-2)))
+	w.see(0, bothAre(view.Running, at(-5)), runs(-2))
+	w.see(5, lose, runs(-2))
 	w.see(7, nil, held)
 	w.see(8, nil, held)
-	w.see(9, bothAre(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(9)))
+	w.see(9, bothAre(view.Running, at(8)), runs(9))
 	assert.Equal(t, []string{
 		"11:55 machines created 2 of 2 nodes", "11:58 running on n[0-1]",
 		"12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)", "12:05 machines lost the machines of n[0-1] are gone: deleted by somebody, or lost by Google",
@@ -119,7 +119,7 @@ func TestOnlyNewMachinesAreCreatedForAJob(t *testing.T) {
 
 func TestJobWithUnreadableRowHasNotEnded(t *testing.T) {
 	w := newQueueWorld()
-	w.see(0, nil, job(slurm.JobPending, "", time.Time{}))
+	w.see(0, nil, pends())
 	for _, name := range []string{"812", ""} {
 		w.see(1, func(w *queueWorld) { w.Snap.Unread = []slurm.UnreadRow{{Kind: slurm.JobRow, Name: name}} })
 		assert.Empty(t, w.ended)
@@ -134,7 +134,7 @@ func TestNumberOfStoriesIsLimited(t *testing.T) {
 	w := newQueueWorld()
 	var many []slurm.Job
 	for id := range mostJobs + 10 {
-		j := job(slurm.JobPending, "", time.Time{})
+		j := pends()
 		j.ID, j.ArrayID = uint32(id+1), uint32(id+1)
 		many = append(many, j)
 	}
@@ -149,9 +149,9 @@ func TestNumberOfStoriesIsLimited(t *testing.T) {
 // A job runs for ten hours and is requeued; its next requests fail sixty times.
 func TestLongStoryKeepsItsRuns(t *testing.T) {
 	w := newQueueWorld()
-	w.see(-599, nil, job(slurm.JobPending, "", time.Time{}))
-	w.see(-590, bothAre(view.Running, at(-601)), job(slurm.JobRunning, "n[0-1]", at(-600)))
-	w.see(0, nil, job(slurm.JobPending, "", time.Time{}))
+	w.see(-599, nil, pends())
+	w.see(-590, bothAre(view.Running, at(-601)), runs(-600))
+	w.see(0, nil, pends())
 	for n := range 62 {
 		w.see(1+10*n, lacking(demand.Wait{Stage: demand.Waiting, Failed: n + 1, Trouble: mig.Trouble{Cause: mig.CauseCapacity}}), job(slurm.JobConfiguring, "n[0-1]", at(1)))
 	}

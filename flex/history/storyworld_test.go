@@ -14,6 +14,7 @@ import (
 	"slurmflex/test/scenetest"
 )
 
+// at is the time that many minutes after noon.
 func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 
 // queueWorld is a cluster with the stories of its jobs. It has nodeset a3 with partition train. Group
@@ -97,6 +98,12 @@ func (w *queueWorld) see(minutes int, nodes seen, jobs ...slurm.Job) {
 func job(state slurm.JobState, nodes string, start time.Time) slurm.Job {
 	return slurm.Job{ID: 812, ArrayID: 812, Partition: "train", State: state, Nodes: names(nodes), Start: start}
 }
+
+// pends returns job 812 without nodes.
+func pends() slurm.Job { return job(slurm.JobPending, "", time.Time{}) }
+
+// runs returns job 812, which has started on both nodes that many minutes after noon.
+func runs(start int) slurm.Job { return job(slurm.JobRunning, "n[0-1]", at(start)) }
 
 // story returns the story of a job that is in the queue or has ended; nil if it is unknown.
 func (w *queueWorld) story(name string) *view.Past {

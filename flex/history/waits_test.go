@@ -20,35 +20,41 @@ func waiting(t *testing.T) *world {
 	w := newWorld(t)
 	w.accounts[812] = "ml"
 	w.job(812, slurm.JobConfiguring, noon, both...)
-	w.requests(812, request("a1", mig.Accepted, noon, both...))
+	w.asked(mig.Accepted, noon, both...)
 	w.look(time.Minute)
 	return w
+}
+
+// failure is job 812's first request, which has failed.
+func failure(cause mig.Cause) mig.Request {
+	failed := request("a1", mig.Failed, noon, both...)
+	failed.Cause = cause
+	return failed
 }
 
 func TestWaitIsGrantedWithItsFirstMachine(t *testing.T) {
 	w := waiting(t)
 	w.look(2 * time.Hour)
-	w.requests(812, request("a1", mig.Succeeded, noon, both...))
+	w.asked(mig.Succeeded, noon, both...)
 	w.Machine("alpha-a3-0", group)
 	w.Machine("alpha-a3-1", group)
 	w.look(20 * time.Second)
 	w.look(time.Hour)
 	assert.Equal(t, Entry{
 		Version: 1, Kind: Wait, ID: "us-central1/alpha-a3-job-812/a1@1795262400", NodeSet: "a3", Machine: "a3-highgpu-8g",
-		Region: us, Zone: "us-central1-a", Count: 2, GPUs: 16, Seconds: 14400, From: At(noon), To: At(noon.Add(2*time.Hour + time.Minute)),
-		End: Granted, Attempts: 1, Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"},
+		Region: us, Zone: "us-central1-a", Count: 2, GPUs: 16, Seconds: 14400, From: At(noon), To: minutes(121),
+		End: Granted, Attempts: 1, Who: ada,
 	}, w.only(Wait))
 }
 
 func TestTemporarilyFailedAttemptsAreOneWait(t *testing.T) {
 	w := waiting(t)
-	failed := request("a1", mig.Failed, noon, both...)
-	failed.Cause = mig.CauseCapacity
+	failed := failure(mig.CauseCapacity)
 	w.requests(812, failed)
 	w.look(time.Hour)
-	w.job(812, slurm.JobPending, time.Time{}) // requeued
+	w.pending(812) // requeued
 	w.look(time.Hour)
-	second := noon.Add(3 * time.Hour)
+	second := at(180)
 	w.requests(812, failed, request("a2", mig.Accepted, second, both...))
 	w.look(2 * time.Hour)
 	w.requests(812, request("a2", mig.Succeeded, second, both...)) // the record of a1 is deleted
@@ -63,9 +69,9 @@ func TestTemporarilyFailedAttemptsAreOneWait(t *testing.T) {
 
 func TestWaitThatEndedDuringStandbyGetsNoLine(t *testing.T) {
 	w := newWorld(t)
-	w.requests(812, request("a1", mig.Accepted, noon, node))
+	w.asked(mig.Accepted, noon, node)
 	w.look(time.Minute)
-	w.requests(812, request("a1", mig.Cancelled, noon, node))
+	w.asked(mig.Cancelled, noon, node)
 	w.returns(5 * 24 * time.Hour)
 	lines, ongoing := w.all(Wait)
 	assert.Empty(t, lines)
@@ -81,34 +87,26 @@ func TestUnwantedWaitIsWithdrawn(t *testing.T) {
 	w.look(time.Hour)
 	e := w.only(Wait)
 	assert.Equal(t, Withdrawn, e.End)
-	assert.Equal(t, At(noon.Add(time.Minute)), e.To)
+	assert.Equal(t, minutes(1), e.To)
 	assert.Equal(t, "ada", e.User, "as it was while the job was there")
 }
 
 func TestWaitFailsPermanentlyOrWithItsJob(t *testing.T) {
-	for name, c := range map[string]func(*world){
+	happens(t, waiting, map[string]func(*world){
 		"a permanent cause": func(w *world) {
-			failed := request("a1", mig.Failed, noon, both...)
-			failed.Cause = mig.CausePermission
-			w.requests(812, failed)
+			w.requests(812, failure(mig.CausePermission))
 		},
 		"the job leaves after a failed attempt": func(w *world) {
-			failed := request("a1", mig.Failed, noon, both...)
-			failed.Cause = mig.CauseQuota
-			w.requests(812, failed)
+			w.requests(812, failure(mig.CauseQuota))
 			w.look(0)
-			assert.Empty(w.t, w.read(Wait), "another attempt follows")
+			assert.Empty(w, w.read(Wait), "another attempt follows")
 			w.Snap.Jobs = nil
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := waiting(t)
-			c(w)
-			w.look(time.Hour)
-			w.look(time.Hour)
-			assert.Equal(t, Failed, w.only(Wait).End)
-		})
-	}
+	}, func(w *world) {
+		w.look(time.Hour)
+		w.look(time.Hour)
+		assert.Equal(w, Failed, w.only(Wait).End)
+	})
 }
 
 func TestWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
@@ -122,7 +120,7 @@ func TestWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
 	} {
 		w := waiting(t)
 		c.waits(w)
-		w.requests(812, request("a1", mig.Cancelled, noon, both...))
+		w.asked(mig.Cancelled, noon, both...)
 		w.look(time.Minute)
 		assert.Equal(t, c.end, w.only(Wait).End, name)
 	}
@@ -130,7 +128,7 @@ func TestWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
 
 func TestRequestAfterACancelledOneIsANewWait(t *testing.T) {
 	w := waiting(t)
-	later := noon.Add(time.Hour)
+	later := at(60)
 	w.requests(812, request("a1", mig.Cancelled, noon, both...), request("a2", mig.Accepted, later, both...))
 	w.look(time.Hour)
 	assert.Equal(t, Withdrawn, w.only(Wait).End)
@@ -161,14 +159,14 @@ func TestEarlierWaitIsRecordedOnlyIfItsMachinesExist(t *testing.T) {
 	w := newWorld(t)
 	w.Config.Options.StateDir = t.TempDir()
 	w.dir = w.Config.Options.StateDir
-	w.requests(812, request("a1", mig.Cancelled, noon, both...), request("a2", mig.Succeeded, noon.Add(time.Minute), "alpha-a3-7"),
-		request("a3", mig.Succeeded, noon.Add(time.Minute), "alpha-a3-0"))
-	w.Snap.Now = noon.Add(time.Hour)
+	w.requests(812, request("a1", mig.Cancelled, noon, both...), request("a2", mig.Succeeded, at(1), "alpha-a3-7"),
+		request("a3", mig.Succeeded, at(1), "alpha-a3-0"))
+	w.Snap.Now = at(60)
 	w.Machine("alpha-a3-0", group)
 	w.restart()
 	w.look(time.Hour)
 	w.look(time.Hour)
 	e := w.only(Wait)
 	assert.Equal(t, "us-central1/alpha-a3-job-812/a3@1795262460", e.ID)
-	assert.Equal(t, At(noon.Add(time.Hour)), e.To)
+	assert.Equal(t, minutes(60), e.To)
 }

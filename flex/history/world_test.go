@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slurmflex/flex/view"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ var noon = scenetest.Noon
 // world is the input of passes, and a recorder that watches them.
 type world struct {
 	*scenetest.World
-	t        *testing.T
+	*testing.T
 	dir      string
 	recorder *Recorder
 	log      *zap.Logger
@@ -60,7 +61,7 @@ func (w *world) newsOf(what What) (all []News) {
 // newWorld returns an empty cluster at noon after the recorder's first look.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, World: scenetest.New(alpha()), dir: t.TempDir(), log: zap.NewNop(), accounts: map[uint32]string{}}
+	w := &world{T: t, World: scenetest.New(alpha()), dir: t.TempDir(), log: zap.NewNop(), accounts: map[uint32]string{}}
 	w.Config.Options.StateDir = w.dir
 	for _, set := range w.Config.FlexSets() {
 		w.Snap.Templates[set.Template] = scenetest.FlexTemplate(map[string]string{"a3": "a3-highgpu-8g", "g2": "g2-standard-4"}[set.Name])
@@ -91,6 +92,14 @@ func (w *world) job(id uint32, state slurm.JobState, start time.Time, nodes ...s
 	return j
 }
 
+// running makes a job run on the node.
+func (w *world) running(id uint32, start time.Time) *slurm.Job {
+	return w.job(id, slurm.JobRunning, start, node)
+}
+
+// pending makes a job wait in the queue.
+func (w *world) pending(id uint32) *slurm.Job { return w.job(id, slurm.JobPending, time.Time{}) }
+
 const group = "alpha-a3-job-812"
 
 // requests sets the requests in that job's group. Without requests, the group does not exist.
@@ -102,6 +111,38 @@ func (w *world) requests(job uint32, requests ...mig.Request) {
 	w.Group(group, mig.Stamp{NodeSet: "a3", Job: job}, requests...)
 }
 
+// asked makes a1 the only request of job 812.
+func (w *world) asked(state mig.RequestState, created time.Time, nodes ...string) {
+	w.requests(812, request("a1", state, created, nodes...))
+}
+
+// ended removes all instances, and returns the single lease.
+func (w *world) ended() Entry {
+	w.Helper()
+	w.gone()
+	return w.only(Lease)
+}
+
+// story returns the story of a job in the history.
+func (w *world) story(name string) *view.Past {
+	w.Helper()
+	story, err := Story(w.dir, "alpha", name)
+	require.NoError(w, err)
+	return story
+}
+
+// happens runs a test for each event, each in a world of its own.
+func happens(t *testing.T, begin func(*testing.T) *world, events map[string]func(*world), run func(*world)) {
+	t.Helper()
+	for name, event := range events {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t)
+			event(w)
+			run(w)
+		})
+	}
+}
+
 // gone removes all instances, and makes enough looks to notice it.
 func (w *world) gone() {
 	w.Snap.Instances = nil
@@ -111,14 +152,14 @@ func (w *world) gone() {
 
 // read returns the lines of a kind.
 func (w *world) read(kind Kind) (lines []Entry) {
-	w.t.Helper()
+	w.Helper()
 	lines, _ = w.all(kind)
 	return lines
 }
 
 // all returns the lines of a kind, and the ongoing entries.
 func (w *world) all(kind Kind) (lines, ongoing []Entry) {
-	w.t.Helper()
+	w.Helper()
 	tally, err := Read(w.dir, "alpha", kind, func(e *Entry) {
 		entry := *e
 		entry.Uses = append([]Use(nil), e.Uses...)
@@ -128,16 +169,16 @@ func (w *world) all(kind Kind) (lines, ongoing []Entry) {
 			lines = append(lines, entry)
 		}
 	})
-	require.NoError(w.t, err)
-	require.Zero(w.t, tally.Bad)
+	require.NoError(w, err)
+	require.Zero(w, tally.Bad)
 	return lines, ongoing
 }
 
 // only returns the single line of a kind.
 func (w *world) only(kind Kind) Entry {
-	w.t.Helper()
+	w.Helper()
 	entries := w.read(kind)
-	require.Len(w.t, entries, 1)
+	require.Len(w, entries, 1)
 	return entries[0]
 }
 

@@ -30,7 +30,7 @@ type world struct {
 	*Metrics
 	recorder *history.Recorder
 	*scenetest.World
-	t        *testing.T
+	*testing.T
 	registry *prometheus.Registry
 	now      time.Time
 	plan     plan.Plan
@@ -43,7 +43,7 @@ func newWorld(t *testing.T) *world {
 		scenetest.FlexSet("a3", "us-central1-a", "node_count_static: 1, node_count_dynamic_max: 3", ""),
 		scenetest.FlexSet("g2", "europe-west4-b", "node_count_dynamic_max: 1", ""),
 		"cpu: {node_count_dynamic_max: 1}")
-	w := &world{t: t, World: scenetest.New(cfg), registry: prometheus.NewPedanticRegistry(), now: noon}
+	w := &world{T: t, World: scenetest.New(cfg), registry: prometheus.NewPedanticRegistry(), now: noon}
 	w.Metrics = New(w.registry, cfg, "v1", func() time.Time { return w.now })
 	cfg.Options.StateDir = t.TempDir()
 	w.recorder = history.New(cfg, zap.NewNop(), nil, w.Count)
@@ -65,9 +65,9 @@ func (w *world) pass(after time.Duration) {
 
 // has compares the metrics with these names with the lines of an exposition.
 func (w *world) has(lines string, names ...string) {
-	w.t.Helper()
+	w.Helper()
 	families, err := w.registry.Gather()
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 	var help strings.Builder
 	for _, f := range families {
 		for _, name := range names {
@@ -81,14 +81,14 @@ func (w *world) has(lines string, names ...string) {
 			}
 		}
 	}
-	require.NoError(w.t, testutil.GatherAndCompare(w.registry, strings.NewReader(help.String()), names...))
+	require.NoError(w, testutil.GatherAndCompare(w.registry, strings.NewReader(help.String()), names...))
 }
 
 // value returns the value of a counter or gauge.
 func (w *world) value(name string, labels ...string) float64 {
-	w.t.Helper()
+	w.Helper()
 	families, err := w.registry.Gather()
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			var values []string
@@ -104,8 +104,19 @@ func (w *world) value(name string, labels ...string) float64 {
 			return m.GetCounter().GetValue() + m.GetGauge().GetValue()
 		}
 	}
-	require.Fail(w.t, "no such metric", "%s %v", name, labels)
+	require.Fail(w, "no such metric", "%s %v", name, labels)
 	return 0
+}
+
+// counts compares the value of a counter or gauge.
+func (w *world) counts(want float64, name string, labels ...string) {
+	w.Helper()
+	assert.InDelta(w, want, w.value(name, labels...), 1e-9, "%s %v", name, labels)
+}
+
+// group adds a group of nodeset a3 with these requests.
+func (w *world) group(name string, requests ...mig.Request) *mig.Group {
+	return w.Group(name, mig.Stamp{NodeSet: "a3"}, requests...)
 }
 
 func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
@@ -115,15 +126,15 @@ func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
 	w.Did(action.SetNodes{}, noon, time.Second, errors.New("Unable to contact slurm controller"))
 	w.Did(action.SignalJob{}, noon, time.Second, nil)
 	for outcome, want := range map[string]float64{"done": 1, "failed": 1} {
-		assert.Equal(t, want, w.value("slurmflex_actions_total", "create_group", outcome), outcome)
+		w.counts(want, "slurmflex_actions_total", "create_group", outcome)
 	}
-	assert.Equal(t, 1.0, w.value("slurmflex_actions_total", "signal_job", "done"))
-	assert.Zero(t, w.value("slurmflex_actions_total", "return_nodes", "done"), "the error was not returned")
+	w.counts(1, "slurmflex_actions_total", "signal_job", "done")
+	w.counts(0, "slurmflex_actions_total", "return_nodes", "done") // the error was not returned
 	for cause, want := range map[string]float64{"quota": 1, "slurm": 1, "permission": 0, "unknown": 0} {
-		assert.Equal(t, want, w.value("slurmflex_failures_total", cause), cause)
+		w.counts(want, "slurmflex_failures_total", cause)
 	}
-	assert.InDelta(t, noon.Unix(), w.value("slurmflex_last_failure_timestamp_seconds", "quota"), 0)
-	assert.Zero(t, w.value("slurmflex_last_failure_timestamp_seconds", "permission"))
+	w.counts(float64(noon.Unix()), "slurmflex_last_failure_timestamp_seconds", "quota")
+	w.counts(0, "slurmflex_last_failure_timestamp_seconds", "permission")
 }
 
 func TestWaitForQuotaIsAFailureWhileItLasts(t *testing.T) {
@@ -131,18 +142,18 @@ func TestWaitForQuotaIsAFailureWhileItLasts(t *testing.T) {
 	request := mig.Request{Name: "a1", State: mig.Accepted, Instances: []string{"alpha-a3-0"}}
 	w.Snap.Groups = []mig.Group{{Name: "alpha-a3-job-812", Region: "us-central1", Requests: []mig.Request{request}}}
 	w.pass(0)
-	assert.Zero(t, w.value("slurmflex_last_failure_timestamp_seconds", "quota"), "the request waits normally")
+	w.counts(0, "slurmflex_last_failure_timestamp_seconds", "quota") // the request waits normally
 
 	requests := w.Snap.Groups[0].Requests
 	requests[0].Cause = mig.CauseQuota
 	w.pass(time.Minute)
 	last := w.value("slurmflex_last_failure_timestamp_seconds", "quota")
 	assert.InDelta(t, noon.Add(time.Minute).Unix(), last, 1)
-	assert.Zero(t, w.value("slurmflex_failures_total", "quota"), "the request has not failed")
+	w.counts(0, "slurmflex_failures_total", "quota") // the request has not failed
 
 	requests[0].State = mig.Succeeded
 	w.pass(time.Minute)
-	assert.InDelta(t, last, w.value("slurmflex_last_failure_timestamp_seconds", "quota"), 0)
+	w.counts(last, "slurmflex_last_failure_timestamp_seconds", "quota")
 }
 
 func TestCallsAndCommandsAreCountedAndTimed(t *testing.T) {
@@ -156,25 +167,25 @@ slurmflex_api_calls_total{code="none",method="instances.list"} 1
 slurmflex_slurm_commands_total{command="scontrol update",outcome="done"} 1
 slurmflex_slurm_commands_total{command="scontrol update",outcome="failed"} 1
 `, "slurmflex_api_calls_total", "slurmflex_slurm_commands_total")
-	assert.InDelta(t, 30.3, w.value("slurmflex_api_call_duration_seconds", "instances.list"), 1e-9)
-	assert.InDelta(t, 0.05, w.value("slurmflex_slurm_command_duration_seconds", "scontrol update"), 1e-9)
+	w.counts(30.3, "slurmflex_api_call_duration_seconds", "instances.list")
+	w.counts(0.05, "slurmflex_slurm_command_duration_seconds", "scontrol update")
 }
 
 func TestPassesAreCountedWithTheLastSuccess(t *testing.T) {
 	w := newWorld(t)
-	assert.Zero(t, w.value("slurmflex_last_good_pass_timestamp_seconds"), "none yet")
+	w.counts(0, "slurmflex_last_good_pass_timestamp_seconds") // none yet
 	w.pass(time.Minute)
 	good := float64(w.now.Add(time.Second).Unix())
-	assert.Equal(t, good, w.value("slurmflex_last_good_pass_timestamp_seconds"))
-	assert.Equal(t, 2.0, w.value("slurmflex_pass_duration_seconds"))
+	w.counts(good, "slurmflex_last_good_pass_timestamp_seconds")
+	w.counts(2, "slurmflex_pass_duration_seconds")
 
 	w.now = w.now.Add(time.Minute)
 	w.Stood(errors.New("read nodes: slurmctld is on fire"))
-	assert.Equal(t, good, w.value("slurmflex_last_good_pass_timestamp_seconds"))
-	assert.Equal(t, 1.0, w.value("slurmflex_nodes", "g2", "powered down"), "the last observation is kept")
+	w.counts(good, "slurmflex_last_good_pass_timestamp_seconds")
+	w.counts(1, "slurmflex_nodes", "g2", "powered down") // the last observation is kept
 
 	w.Stood(fmt.Errorf("%w on ctl2", leader.ErrStandby))
-	assert.Equal(t, float64(w.now.Unix()), w.value("slurmflex_last_good_pass_timestamp_seconds"))
+	w.counts(float64(w.now.Unix()), "slurmflex_last_good_pass_timestamp_seconds")
 	w.has(`slurmflex_passes_total{outcome="done"} 1
 slurmflex_passes_total{outcome="failed"} 1
 slurmflex_passes_total{outcome="standby"} 1
@@ -183,7 +194,7 @@ slurmflex_passes_total{outcome="standby"} 1
 
 // asked adds a request of 11:00 that creates the machine of node 0.
 func (w *world) asked(state mig.RequestState) {
-	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"}, mig.Request{
+	w.group("alpha-a3-job-1", mig.Request{
 		Name: "a1", State: state, Instances: []string{"alpha-a3-0"}, Created: noon.Add(-time.Hour),
 	})
 	w.Nodes("alpha-a3-0", scenetest.PoweringUp)
@@ -196,14 +207,14 @@ func TestWaitEndsAtCreationAndBootAtRegistration(t *testing.T) {
 	w.asked(mig.Succeeded)
 	w.Machine("alpha-a3-0", "alpha-a3-job-1")
 	w.pass(time.Minute)
-	assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"))
-	assert.Zero(t, w.value("slurmflex_boot_seconds", "a3"), "it boots")
+	w.counts(3600, "slurmflex_queue_wait_seconds", "a3")
+	w.counts(0, "slurmflex_boot_seconds", "a3") // it boots
 
 	w.Nodes("alpha-a3-0", scenetest.Busy)
 	for range 3 {
 		w.pass(time.Minute)
-		assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"), "it is counted once")
-		assert.Equal(t, 120.0, w.value("slurmflex_boot_seconds", "a3"), "it is counted once")
+		w.counts(3600, "slurmflex_queue_wait_seconds", "a3") // it is counted once
+		w.counts(120, "slurmflex_boot_seconds", "a3")        // it is counted once
 	}
 }
 
@@ -212,16 +223,16 @@ func TestEarlierObjectsAreNotCounted(t *testing.T) {
 	w.asked(mig.Succeeded)
 	w.Machine("alpha-a3-0", "alpha-a3-job-1")
 	w.Nodes("alpha-a3-0", scenetest.Busy)
-	w.Group("alpha-a3-job-2", mig.Stamp{NodeSet: "a3"}, mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
+	w.group("alpha-a3-job-2", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
 	w.pass(time.Hour)
 	none := func() {
-		assert.Zero(t, w.value("slurmflex_queue_wait_seconds", "a3"))
-		assert.Zero(t, w.value("slurmflex_boot_seconds", "a3"))
-		assert.Zero(t, w.value("slurmflex_failures_total", "quota"))
-		assert.Zero(t, w.value("slurmflex_machine_seconds_total", "a3", "used"))
+		w.counts(0, "slurmflex_queue_wait_seconds", "a3")
+		w.counts(0, "slurmflex_boot_seconds", "a3")
+		w.counts(0, "slurmflex_failures_total", "quota")
+		w.counts(0, "slurmflex_machine_seconds_total", "a3", "used")
 	}
 	none()
-	assert.InDelta(t, w.now.Unix(), w.value("slurmflex_last_failure_timestamp_seconds", "quota"), 0, "the request still exists")
+	w.counts(float64(w.now.Unix()), "slurmflex_last_failure_timestamp_seconds", "quota") // the request still exists
 	w.Stood(leader.ErrStandby)
 	w.recorder.Stood(leader.ErrStandby)
 	w.pass(time.Hour)
@@ -237,19 +248,19 @@ func TestMachineTimeIsUsedWhileTheNodeHasAJob(t *testing.T) {
 		w.Nodes("alpha-a3-0", state)
 		w.pass(time.Minute)
 	}
-	assert.Equal(t, 120.0, w.value("slurmflex_machine_seconds_total", "a3", "used"))
-	assert.Equal(t, 130.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"))
+	w.counts(120, "slurmflex_machine_seconds_total", "a3", "used")
+	w.counts(130, "slurmflex_machine_seconds_total", "a3", "idle")
 
 	w.Snap.Instances[0].Status = "TERMINATED"
 	w.pass(time.Hour)
-	assert.Equal(t, 130.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"), "a stopped machine is not billed")
+	w.counts(130, "slurmflex_machine_seconds_total", "a3", "idle") // a stopped machine is not billed
 }
 
 // A kept machine is kept for its next job, and idle once keep_idle has passed.
 func TestKeptAndReusedMachinesAreDistinguished(t *testing.T) {
 	w := newWorld(t)
 	w.Config.FlexSetOf("alpha-a3-2").Flex.KeepIdle = 2 * time.Minute
-	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"}).Stamp.Job = 1
+	w.group("alpha-a3-job-1").Stamp.Job = 1
 	w.Machine("alpha-a3-2", "alpha-a3-job-1")
 	jobOn := func(id uint32) {
 		w.Nodes("alpha-a3-2", scenetest.Busy)
@@ -268,7 +279,7 @@ func TestKeptAndReusedMachinesAreDistinguished(t *testing.T) {
 	jobOn(2)
 	jobOn(2)
 	assert.Equal(t, []float64{60, 120, 0, 0}, seconds())
-	assert.Equal(t, 1.0, w.value("slurmflex_machine_reuses_total", "a3"))
+	w.counts(1, "slurmflex_machine_reuses_total", "a3")
 	w.Nodes("alpha-a3-2", scenetest.Idle)
 	for range 4 {
 		w.pass(time.Minute)
@@ -280,16 +291,16 @@ func TestFailedRequestIsCountedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Accepted)
 	w.pass(0)
-	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"}, mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseConfig})
+	w.group("alpha-a3-job-1", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseConfig})
 	for range 2 {
 		w.pass(time.Minute)
-		assert.Equal(t, 1.0, w.value("slurmflex_failures_total", "configuration"))
-		assert.InDelta(t, w.now.Unix(), w.value("slurmflex_last_failure_timestamp_seconds", "configuration"), 0)
+		w.counts(1, "slurmflex_failures_total", "configuration")
+		w.counts(float64(w.now.Unix()), "slurmflex_last_failure_timestamp_seconds", "configuration")
 	}
 	at := float64(w.now.Unix())
 	w.Snap.Groups[0].Requests = append(w.Snap.Groups[0].Requests, mig.Request{Name: "a2", State: mig.Accepted})
 	w.pass(time.Minute)
-	assert.Equal(t, at, w.value("slurmflex_last_failure_timestamp_seconds", "configuration"), "it is being tried again")
+	w.counts(at, "slurmflex_last_failure_timestamp_seconds", "configuration") // it is being tried again
 }
 
 // C5: a machine that disappears under a job counts once two consecutive looks find it.
@@ -318,5 +329,5 @@ func TestLossIsNotCountedAgainAfterAnOutage(t *testing.T) {
 	w.Saw(w.Scene(), plan.Plan{})
 	w.Snap.Unseen = nil
 	w.Saw(w.Scene(), lost)
-	assert.Equal(t, 1.0, w.value("slurmflex_machines_lost_total", "gone", "a3"))
+	w.counts(1, "slurmflex_machines_lost_total", "gone", "a3")
 }

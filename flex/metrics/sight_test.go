@@ -28,11 +28,11 @@ func busy(t *testing.T) *world {
 	w.Nodes("alpha-a3-1", scenetest.Busy)
 	w.Nodes("alpha-a3-2", scenetest.PoweringUp)
 	w.Nodes("alpha-a3-3", "IDLE+CLOUD+DANCING")
-	w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"},
+	w.group("alpha-a3-job-1",
 		mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseCapacity},
 		mig.Request{Name: "a2", State: mig.Accepted, Instances: []string{"alpha-a3-0"}},
 		mig.Request{Name: "a3", State: "PONDERING", Instances: []string{"alpha-a3-0"}})
-	w.Group("alpha-a3-job-2", mig.Stamp{NodeSet: "a3"}, mig.Request{Name: "a1", State: mig.Succeeded, Instances: []string{"alpha-a3-1", "alpha-a3-2"}})
+	w.group("alpha-a3-job-2", mig.Request{Name: "a1", State: mig.Succeeded, Instances: []string{"alpha-a3-1", "alpha-a3-2"}})
 	w.Machine("alpha-a3-1", "alpha-a3-job-2").Terminates = noon.Add(3 * time.Hour)
 	second := w.Machine("alpha-a3-2", "alpha-a3-job-2")
 	second.Terminates, second.Maintained = noon.Add(2*time.Hour), noon.Add(4*time.Hour)
@@ -163,9 +163,9 @@ func TestRegionReadBeforeKeepsItsGauges(t *testing.T) {
 	w.Snap.Unseen = map[string]error{scenetest.US: errors.New("503 backendError")}
 	w.Snap.Groups, w.Snap.Instances = nil, nil
 	w.pass(time.Hour)
-	assert.Equal(t, leases, w.value("slurmflex_leases", "a3"))
-	assert.Zero(t, w.value("slurmflex_region_readable", scenetest.US))
-	assert.Equal(t, seconds(at), w.value("slurmflex_region_last_read_timestamp_seconds", scenetest.US))
+	w.counts(leases, "slurmflex_leases", "a3")
+	w.counts(0, "slurmflex_region_readable", scenetest.US)
+	w.counts(seconds(at), "slurmflex_region_last_read_timestamp_seconds", scenetest.US)
 }
 
 func TestMachineIsIdleSinceItsLastJobOrCreation(t *testing.T) {
@@ -188,7 +188,7 @@ func TestMachineIsIdleSinceItsLastJobOrCreation(t *testing.T) {
 		w := newWorld(t)
 		w.Nodes("alpha-a3-1", c.state)
 		w.Snap.Nodes[1].LastBusyTime = c.busy
-		w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
+		w.group("alpha-a3-job-1")
 		w.Nodes("alpha-a3-0", scenetest.Idle) // static
 		w.Machine("alpha-a3-0", "alpha-a3-job-1")
 		in := w.Machine("alpha-a3-1", "alpha-a3-job-1")
@@ -215,7 +215,7 @@ func TestLeaseCutsOffALongerJob(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.Snap.Jobs = []slurm.Job{{ID: 1, State: c.state, Limit: c.limit, Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Start: noon}}
-		w.Group("alpha-a3-job-1", mig.Stamp{NodeSet: "a3"})
+		w.group("alpha-a3-job-1")
 		w.Machine("alpha-a3-0", "alpha-a3-job-1").Terminates = noon.Add(10 * time.Hour)
 		w.Machine("alpha-a3-1", "alpha-a3-job-1").Terminates = noon.Add(3 * time.Hour)
 		w.pass(time.Minute)
@@ -223,7 +223,7 @@ func TestLeaseCutsOffALongerJob(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.cuts, found == 1, name)
 		if c.cuts {
-			assert.Equal(t, seconds(noon.Add(3*time.Hour)), w.value("slurmflex_next_cutoff_timestamp_seconds", "a3"))
+			w.counts(seconds(noon.Add(3*time.Hour)), "slurmflex_next_cutoff_timestamp_seconds", "a3")
 		}
 	}
 }

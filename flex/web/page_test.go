@@ -122,12 +122,13 @@ func TestPageShowsPendingJobs(t *testing.T) {
 		})
 	}
 	w.saw(scene.Of(w.cfg, snap), plan.Plan{})
-	page := w.get("/").Body.String()
-	assert.Contains(t, page, `<p class="value"><a href="#waiting">14</a></p>`)
-	assert.Contains(t, page, `<tr class="pending">`)
-	assert.Contains(t, page, `<a href="/why?q=905">905</a> and 8 more</td>`)
-	assert.Contains(t, page, "<td>28 nodes</td>")
-	assert.Contains(t, page, "pending in partition train: jobs of higher priority go first (Priority)")
+	page := w.page("/")
+	contains(t, page,
+		`<p class="value"><a href="#waiting">14</a></p>`,
+		`<tr class="pending">`,
+		`<a href="/why?q=905">905</a> and 8 more</td>`,
+		"<td>28 nodes</td>",
+		"pending in partition train: jobs of higher priority go first (Priority)")
 	assert.NotContains(t, page, "No jobs are waiting")
 }
 
@@ -162,12 +163,11 @@ func TestPageAnswersFirstWhatIsWrongWaitsAndCosts(t *testing.T) {
 
 // L3: the alerts linked to a file of the controller.
 func TestPageAndAlertsLinkToSectionsOfTroubleshooting(t *testing.T) {
-	w := newWorld()
-	w.pass("ada")
-	text := w.get("/troubleshooting").Body.String()
+	w := passed("ada")
+	text := w.page("/troubleshooting")
 	rules, err := os.ReadFile("../../scripts/prometheus/slurmflex.rules.yaml")
 	require.NoError(t, err)
-	for what, from := range map[string]string{"the page": w.get("/").Body.String(), "the alert rules": string(rules)} {
+	for what, from := range map[string]string{"the page": w.page("/"), "the alert rules": string(rules)} {
 		links := regexp.MustCompile(`/troubleshooting#([\w-]+)`).FindAllStringSubmatch(from, -1)
 		require.NotEmpty(t, links, what)
 		for _, link := range links {
@@ -183,35 +183,33 @@ func TestPageAndAlertsLinkToSectionsOfTroubleshooting(t *testing.T) {
 }
 
 func TestStoryIsTheSameForProgramsAndThePage(t *testing.T) {
-	w := newWorld()
-	w.pass("train")
+	w := passed("train")
 	assert.Equal(t, http.StatusNotFound, w.get("/story.json?q=814").Code)
 	var past view.Past
 	answer := w.get("/story.json?q=812")
 	require.Equal(t, http.StatusOK, answer.Code)
 	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &past))
 	require.NotEmpty(t, past.Events)
-	page := w.get("/why?q=812", asBrowser).Body.String()
+	page := w.page("/why?q=812", asBrowser)
 	for _, e := range past.Events {
 		assert.Contains(t, page, fmt.Sprintf("<time datetime=%q>%s</time> <b>%s</b>", e.At.Format(time.RFC3339), e.At.Format("15:04:05"), template.HTMLEscapeString(e.Kind)))
 	}
-	assert.NotContains(t, w.get("/why?q=812").Body.String(), "Story:", "the name is long")
-	assert.Contains(t, w.get("/why?q=812&verbose=1").Body.String(), "Story:")
+	assert.NotContains(t, w.page("/why?q=812"), "Story:", "the name is long")
+	assert.Contains(t, w.page("/why?q=812&verbose=1"), "Story:")
 	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon.Add(time.Hour)}), plan.Plan{})
-	assert.Contains(t, w.get("/why?q=812").Body.String(), "Story:", "the job has ended")
-	assert.Contains(t, w.get("/").Body.String(), `Ended jobs (1)`, "of a partition with flex-start nodes")
-	assert.NotContains(t, w.get("/why?q=814", asBrowser).Body.String(), "<h2>Story")
+	assert.Contains(t, w.page("/why?q=812"), "Story:", "the job has ended")
+	assert.Contains(t, w.page("/"), `Ended jobs (1)`, "of a partition with flex-start nodes")
+	assert.NotContains(t, w.page("/why?q=814", asBrowser), "<h2>Story")
 }
 
 func TestTimesAreInTheReadersZone(t *testing.T) {
-	w := newWorld()
-	w.pass("ada")
+	w := passed("ada")
 	for name, says := range map[string][2]string{
 		"": {">12:00:00 UTC<", "11:00:00"}, "Asia/Tokyo": {">21:00:00 JST<", "20:00:00"},
 		"../etc/passwd": {">12:00:00 UTC<", "11:00:00"}, "nowhere": {">12:00:00 UTC<", "11:00:00"},
 	} {
 		in := func(r *http.Request) { r.Header.Set("Time-Zone", name) }
-		assert.Contains(t, w.get("/", in).Body.String(), says[0], name)
-		assert.Contains(t, w.get("/why?q=812", in).Body.String(), " since "+says[1], name)
+		assert.Contains(t, w.page("/", in), says[0], name)
+		assert.Contains(t, w.page("/why?q=812", in), " since "+says[1], name)
 	}
 }

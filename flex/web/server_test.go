@@ -111,6 +111,13 @@ func (w *world) pass(text string) {
 	w.Board.Stood(nil)
 }
 
+// passed returns a world after one pass.
+func passed(text string) *world {
+	w := newWorld()
+	w.pass(text)
+	return w
+}
+
 // get sends the handler a request from a client on this host.
 func (w *world) get(target string, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "http://localhost:8918"+target, nil)
@@ -120,6 +127,19 @@ func (w *world) get(target string, change ...func(*http.Request)) *httptest.Resp
 	answer := httptest.NewRecorder()
 	w.Handler().ServeHTTP(answer, r)
 	return answer
+}
+
+// page returns the body of the answer to a request.
+func (w *world) page(target string, change ...func(*http.Request)) string {
+	return w.get(target, change...).Body.String()
+}
+
+// contains checks that a page contains all these texts.
+func contains(t *testing.T, page string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		assert.Contains(t, page, text)
+	}
 }
 
 func asBrowser(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml") }
@@ -134,24 +154,19 @@ func TestPageLinksTasksAndComponentsBySqueueName(t *testing.T) {
 		{ID: 901, ArrayID: 900, ArrayTask: "3", State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}},
 	}}}), plan.Plan{Waits: []demand.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
 	w.Board.Stood(nil)
-	page := w.get("/").Body.String()
-	assert.Contains(t, page, `<a href="/why?q=820%2b1">820&#43;1</a>`)
-	assert.Contains(t, page, `<a href="/why?q=900_3">900_3</a>`)
-	assert.Contains(t, w.get("/why?q=820%2b1").Body.String(), "job 820+1   REQUESTING")
+	page := w.page("/")
+	contains(t, page, `<a href="/why?q=820%2b1">820&#43;1</a>`, `<a href="/why?q=900_3">900_3</a>`)
+	assert.Contains(t, w.page("/why?q=820%2b1"), "job 820+1   REQUESTING")
 }
 
 func TestPageShowsWaitsRunsAndActions(t *testing.T) {
-	w := newWorld()
-	w.pass("none left")
-	page := w.get("/").Body.String()
-	for _, shown := range []string{
+	w := passed("none left")
+	page := w.page("/")
+	contains(t, page,
 		"<title>slurmflex · alpha</title>", "As of", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
 		`<a href="/why?q=813">813</a>`, "<b>running</b>", `<p class="value"><a href="#waiting">1, longest 1h00m</a></p>`, "<dt>next lease ends in</dt><dd>1h00m</dd>",
 		"ends 13:00:00", "now, 12:00", "blocked until 13:00:00", "failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
-		"Nodes in the last day", "Since 11:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.",
-	} {
-		assert.Contains(t, page, shown)
-	}
+		"Nodes in the last day", "Since 11:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.")
 }
 
 func TestViewIsBuiltOncePerPassWhenAskedFor(t *testing.T) {
@@ -164,7 +179,7 @@ func TestViewIsBuiltOncePerPassWhenAskedFor(t *testing.T) {
 	assert.Zero(t, built.Load(), "nobody has asked")
 	var asking sync.WaitGroup
 	for range 8 {
-		asking.Go(func() { assert.Contains(t, w.get("/status.json").Body.String(), `"job":812`) })
+		asking.Go(func() { assert.Contains(t, w.page("/status.json"), `"job":812`) })
 	}
 	asking.Wait()
 	assert.EqualValues(t, 1, built.Load())
@@ -181,25 +196,21 @@ func TestViewIsBuiltOncePerPassWhenAskedFor(t *testing.T) {
 func TestEmptyPageSaysThatItIsEmpty(t *testing.T) {
 	w := newWorld()
 	w.saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
-	page := w.get("/").Body.String()
-	for _, says := range []string{"No jobs are waiting.", "No machines are running.", "None since the daemon started."} {
-		assert.Contains(t, page, says)
-	}
+	page := w.page("/")
+	contains(t, page, "No jobs are waiting.", "No machines are running.", "None since the daemon started.")
 }
 
 // C19: a cause is shown until the next attempt, which may be minutes away.
 func TestPageReportsThatReconcilingHasStopped(t *testing.T) {
-	w := newWorld()
-	w.pass("")
+	w := passed("")
 	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
 	w.now = noon.Add(time.Minute)
-	assert.Contains(t, w.get("/").Body.String(), "<li>slurmflex has stopped reconciling: read nodes: slurmctld is on fire (as of 12:00:00 UTC)</li>")
+	assert.Contains(t, w.page("/"), "<li>slurmflex has stopped reconciling: read nodes: slurmctld is on fire (as of 12:00:00 UTC)</li>")
 }
 
 func TestTextOfOthersIsNeverMarkup(t *testing.T) {
 	const hostile = `<script>alert(1)</script><img src=x onerror=alert(1)>" onload="alert(1)`
-	w := newWorld()
-	w.pass(hostile)
+	w := passed(hostile)
 	query := "/why?q=x" + strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+").Replace(hostile)
 	for _, target := range []string{"/", "/why?q=812", "/why?q=alpha-a3-0", query} {
 		answer := w.get(target, asBrowser)
@@ -211,12 +222,11 @@ func TestTextOfOthersIsNeverMarkup(t *testing.T) {
 		assert.Contains(t, body, "&lt;script&gt;alert(1)", target)
 	}
 	assert.Equal(t, "application/json", w.get("/status.json").Header().Get("Content-Type"))
-	assert.NotContains(t, w.get("/status.json").Body.String(), "<script>")
+	assert.NotContains(t, w.page("/status.json"), "<script>")
 }
 
 func TestStatusIsTheView(t *testing.T) {
-	w := newWorld()
-	w.pass("none left")
+	w := passed("none left")
 	var v view.View
 	require.NoError(t, json.Unmarshal(w.get("/status.json").Body.Bytes(), &v))
 	want, err := w.Board.View()
@@ -226,8 +236,7 @@ func TestStatusIsTheView(t *testing.T) {
 }
 
 func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
-	w := newWorld()
-	w.pass("none left")
+	w := passed("none left")
 	for target, want := range map[string]struct {
 		code int
 		says string
@@ -253,7 +262,7 @@ func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
 	require.NoError(t, err)
 	answer, err := v.Why("812", noon, nil)
 	require.NoError(t, err)
-	page := w.get("/why?q=812", asBrowser).Body.String()
+	page := w.page("/why?q=812", asBrowser)
 	assert.Contains(t, page, template.HTMLEscapeString(answer.State))
 	for _, f := range answer.Fields() {
 		assert.Contains(t, page, template.HTMLEscapeString(f.Text), f.Name)
@@ -268,7 +277,7 @@ func TestBeforeTheFirstPassAnErrorExplainsWhy(t *testing.T) {
 		assert.Contains(t, answer.Body.String(), "its first pass is running")
 	}
 	w.Board.Stood(fmt.Errorf("%w on ctl2", leader.ErrStandby))
-	assert.Contains(t, w.get("/status.json").Body.String(), "the daemon has not completed a pass yet: slurmctld is active on ctl2")
+	assert.Contains(t, w.page("/status.json"), "the daemon has not completed a pass yet: slurmctld is active on ctl2")
 }
 
 func TestHealthNeedsAPassWithinThreeIntervalsAndAMargin(t *testing.T) {
@@ -296,8 +305,7 @@ func TestHealthNeedsAPassWithinThreeIntervalsAndAMargin(t *testing.T) {
 }
 
 func TestOnlyReadsAreAllowed(t *testing.T) {
-	w := newWorld()
-	w.pass("")
+	w := passed("")
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
 		answer := w.get("/", func(r *http.Request) { r.Method = method })
 		assert.Equal(t, http.StatusMethodNotAllowed, answer.Code, method)
@@ -332,8 +340,7 @@ func TestLoopbackRequiresALoopbackName(t *testing.T) {
 }
 
 func TestEveryAnswerRestrictsBrowsers(t *testing.T) {
-	w := newWorld()
-	w.pass("")
+	w := passed("")
 	for _, target := range []string{"/", "/status.json", "/why?q=812", "/why?q=x", "/healthz", "/page.js", "/style.css", "/icon.svg", "/nothing"} {
 		h := w.get(target, asBrowser).Header()
 		assert.Contains(t, h.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'", target)

@@ -54,7 +54,7 @@ func TestTemporarilyFailedAttemptsAreOneWait(t *testing.T) {
 	w.look(time.Hour)
 	w.pending(812) // requeued
 	w.look(time.Hour)
-	second := at(180)
+	second := at(3 * 60)
 	w.requests(812, failed, request("a2", mig.Accepted, second, both...))
 	w.look(2 * time.Hour)
 	w.requests(812, request("a2", mig.Succeeded, second, both...)) // the record of a1 is deleted

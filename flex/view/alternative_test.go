@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/config"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -19,11 +18,17 @@ const twin = "\n  twin: {partition_nodeset: [b3]}"
 // twinSet is the nodeset of partition twin.
 var twinSet = scenetest.FlexSet("b3", "us-central1-b", "node_count_dynamic_max: 2", "max_run_duration: 14400")
 
-// twins returns the configuration with partition twin, and with one text replaced.
-func twins(old, text string) *config.Config {
+// newTwins returns a world with partition twin, and with one text of its configuration replaced. Job 812 waits
+// in partition train.
+func newTwins(old, text string) *world {
 	change := func(in string) string { return strings.Replace(in, old, text, 1) }
-	return scenetest.Cluster(strings.Replace(partitions, "partitions:", "partitions:"+change(twin), 1),
+	s := newWorld()
+	s.Config = scenetest.Cluster(strings.Replace(partitions, "partitions:", "partitions:"+change(twin), 1),
 		append(flexSets(), change(twinSet))...)
+	s.Snap.Templates[s.Config.FlexSetOf("alpha-b3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
+	s.Snap.Partitions = append([]slurm.Partition{{Name: "twin", Up: true, MaxTime: slurm.ParseLimit("4:00:00")}}, s.Snap.Partitions...)
+	s.waits()
+	return s
 }
 
 // A job of four hours waits in partition train of each configuration.
@@ -60,11 +65,7 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Contains(t, twin+twinSet, test.old)
-			s := newWorld()
-			s.Config = twins(test.old, test.text)
-			s.Snap.Templates[s.Config.FlexSetOf("alpha-b3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
-			s.Snap.Partitions = append([]slurm.Partition{{Name: "twin", Up: true, MaxTime: slurm.ParseLimit("4:00:00")}}, s.Snap.Partitions...)
-			s.waiting(812, "alpha-a3-[0-1]")
+			s := newTwins(test.old, test.text)
 			s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 0))
 			if test.given != nil {
 				test.given(s)
@@ -73,8 +74,7 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 			if test.then != nil {
 				test.then(&v)
 			}
-			story := ask(t, v, "812")
-			text := story.YouCan
+			text := ask(t, v, "812").YouCan
 			assert.Contains(t, text, "submit it again with ")
 			if test.want == "" {
 				assert.NotContains(t, text, "or partition")
@@ -85,12 +85,7 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 }
 
 func TestJobThatWaitsForItsTurnIsSentToNoOtherPartition(t *testing.T) {
-	s := newWorld()
-	s.Config = twins("", "")
-	s.Snap.Templates[s.Config.FlexSetOf("alpha-b3-0").Template] = scenetest.FlexTemplate("a3-highgpu-8g")
-	s.Snap.Partitions = append(s.Snap.Partitions, slurm.Partition{Name: "twin", Up: true, MaxTime: slurm.ParseLimit("4:00:00")})
-	s.waiting(812, "alpha-a3-[0-1]")
-	v := s.view()
+	v := newTwins("", "").view()
 	for i := range v.Rows {
 		v.Rows[i].State, v.Rows[i].Obstacle = Waiting, "waiting for its turn"
 	}

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,47 +27,47 @@ var situations = []struct {
 	{"the request waits for a quota", func(s *world) {
 		s.requested(mig.Trouble{Cause: mig.CauseQuota, Message: "QUOTA_EXCEEDED: no", Quota: mig.UsedUp{Metric: "GPUS", Limit: 8, Region: "us-central1"}})
 	}},
-	{"the request is new", func(s *world) { s.waiting(812, "alpha-a3-[0-1]") }},
+	{"the request is new", (*world).waits},
 	{"Compute limits the rate", (*world).refusing},
 	{"Compute does not answer", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
+		s.waits()
 		s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Failing: scene.Failing{
-			Cause: mig.CauseUnavailable, Message: "read tcp 10.0.0.2:43512: reset", Times: 2, Since: noon.Add(-time.Minute), Last: noon,
+			Cause: mig.CauseUnavailable, Message: "read tcp 10.0.0.2:43512: reset", Times: 2, Since: at(-1), Last: noon,
 		}}
 	}},
 	{"an attempt has failed", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
+		s.waits()
 		s.group(812, request("a1", mig.Failed, "alpha-a3-[0-1]", "RESOURCE_POOL_EXHAUSTED: none left", 20*time.Second))
 	}},
 	{"other jobs come first", func(s *world) {
 		s.waiting(810, "alpha-a3-2")
 		s.waiting(811, "alpha-a3-3")
-		s.waiting(812, "alpha-a3-[0-1]")
+		s.waits()
 	}},
-	{"the nodeset is blocked", func(s *world) { s.block(twoBoots); s.waiting(812, "alpha-a3-[0-1]") }},
+	{"the nodeset is blocked", func(s *world) { s.block(twoBoots); s.waits() }},
 	{"an admin has blocked the nodeset", func(s *world) {
-		s.block(memo.Block{At: noon, Until: noon.Add(time.Hour), Why: "driver update"}.String())
-		s.waiting(812, "alpha-a3-[0-1]")
+		s.block(memo.Block{At: noon, Until: at(60), Why: "driver update"}.String())
+		s.waits()
 	}},
-	{"a limit would be passed", func(s *world) { s.limit(480); s.waiting(812, "alpha-a3-[0-1]") }},
+	{"a limit would be passed", func(s *world) { s.limit(480); s.waits() }},
 	{"the region cannot be read", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
-		s.Snap.Unseen["us-central1"] = errors.New("503 backendError")
+		s.waits()
+		s.unseen("us-central1", "503 backendError")
 	}},
 	{"the request is refused for good", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
-		s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "403 forbidden: no right", At: noon, Times: 1}
+		s.waits()
+		s.forbidden("403 forbidden: no right")
 	}},
 	{"it is held", func(s *world) {
-		s.back("JobHeldAdmin", memo.Done{Deed: memo.JobHeld, At: noon.Add(-time.Minute), Reason: "403 forbidden: no right"})
+		s.back("JobHeldAdmin", memo.Done{Deed: memo.JobHeld, At: at(-1), Reason: "403 forbidden: no right"})
 	}},
 	{"it is requeued", func(s *world) {
-		s.back("BeginTime", memo.Done{Deed: memo.Requeued, At: noon.Add(-time.Minute), Reason: "the machine did not join Slurm"})
+		s.back("BeginTime", memo.Done{Deed: memo.Requeued, At: at(-1), Reason: "the machine did not join Slurm"})
 	}},
 	{"it has lost a machine", func(s *world) {
 		s.job(812, "train", "alpha-a3-[0-1]", slurm.JobRunning)
 		s.Nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+NOT_RESPONDING")
-		s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", 5*time.Hour)
+		s.machines("alpha-a3-job-812", "alpha-a3-0", 5*time.Hour)
 		s.Snap.Missed = map[string]bool{"alpha-a3-1": true}
 	}},
 	{"all nodes of the nodeset are in use", func(s *world) {
@@ -76,9 +75,9 @@ var situations = []struct {
 		s.pending(812, "Resources")
 	}},
 	{"its machines boot", func(s *world) {
-		s.waiting(812, "alpha-a3-[0-1]")
-		s.machines("alpha-a3-job-812", "a3", "alpha-a3-[0-1]", 4*time.Hour)
-		s.Snap.Instances[2].Created, s.Snap.Instances[3].Created = noon.Add(-time.Minute), noon.Add(-time.Minute)
+		s.waits()
+		s.machines("alpha-a3-job-812", "alpha-a3-[0-1]", 4*time.Hour)
+		s.Snap.Instances[2].Created, s.Snap.Instances[3].Created = at(-1), at(-1)
 	}},
 	{"its machines are up", func(s *world) { s.up(812, "alpha-a3-[2-4]", slurm.JobConfiguring, 5*time.Hour) }},
 	{"it runs", func(s *world) { s.up(812, "alpha-a3-[2-4]", slurm.JobRunning, 5*time.Hour) }},
@@ -86,7 +85,7 @@ var situations = []struct {
 
 // requested makes job 812 wait with a request in trouble.
 func (s *world) requested(trouble mig.Trouble) {
-	s.waiting(812, "alpha-a3-[0-1]")
+	s.waits()
 	r := request("a1", mig.Accepted, "alpha-a3-[0-1]", trouble.Message, time.Hour)
 	r.Cause, r.Quota = trouble.Cause, trouble.Quota
 	s.group(812, r)
@@ -94,7 +93,7 @@ func (s *world) requested(trouble mig.Trouble) {
 
 // back puts job 812 back into the queue after it was held or requeued.
 func (s *world) back(reason string, done memo.Done) {
-	s.pending(812, reason).Start = noon.Add(time.Minute)
+	s.pending(812, reason).Start = at(1)
 	s.Snap.Told[812] = memo.OwnComment + done.String()
 }
 

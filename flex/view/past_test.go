@@ -9,11 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var seenAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
 // past returns the history of job 812, which ran for eight minutes.
 func past() *Past {
-	at := func(minutes int) time.Time { return seenAt.Add(time.Duration(minutes) * time.Minute) }
 	return &Past{
 		Job:     Job{ID: 812, User: "ada", Partition: "train", Limit: Seconds(time.Hour), Told: "flex-start: its nodes end at 2026-11-21T12:30:00Z"},
 		EndedAt: at(-2),
@@ -25,8 +22,8 @@ func past() *Past {
 
 // U10: the page showed the story of an ended job, but why reported that the job did not exist.
 func TestWhyShowsEndAndStoryOfEndedJob(t *testing.T) {
-	v := View{SeenAt: seenAt, Daemon: &Daemon{}}
-	story, err := v.Why("812", seenAt, past())
+	v := View{SeenAt: noon, Daemon: &Daemon{}}
+	story, err := v.Why("812", noon, past())
 	require.NoError(t, err)
 	assert.Equal(t, `job 812 (ada)   ENDED at 11:58:00, after running for 8m on n[0-1]
   machines  none left, and no requests
@@ -40,7 +37,7 @@ Story:
 
 	cut := past()
 	cut.EndedAt, cut.Events = time.Time{}, cut.Events[:2]
-	story, err = v.Why("812", seenAt, cut)
+	story, err = v.Why("812", noon, cut)
 	require.NoError(t, err)
 	assert.Equal(t, "ENDED at 12:00:00, no run recorded", story.State)
 	assert.Equal(t, EventEnded, story.Past.Events[2].Kind)
@@ -51,7 +48,7 @@ Story:
 func TestQueuedJobHasNoStoryOfAnEarlierJobWithItsNumber(t *testing.T) {
 	story := func(user string, ended time.Time) *Past {
 		return &Past{Job: Job{ID: 812, User: user}, EndedAt: ended, Events: []Event{
-			{At: seenAt.Add(-time.Hour), Kind: EventRunning, Text: "on n0", Machines: []Machines{{"a3-highgpu-8g", 1}}},
+			{At: at(-60), Kind: EventRunning, Text: "on n0", Machines: []Machines{{"a3-highgpu-8g", 1}}},
 		}}
 	}
 	single := []Job{{ID: 812, User: "ada", Partition: "train", State: "PENDING", Reason: "Priority"}}
@@ -63,13 +60,13 @@ func TestQueuedJobHasNoStoryOfAnEarlierJobWithItsNumber(t *testing.T) {
 	}{
 		"another user's":           {story("bob", time.Time{}), single, true},
 		"another user's, an array": {story("bob", time.Time{}), tasks, true},
-		"the user's, ended":        {story("ada", seenAt), single, true},
+		"the user's, ended":        {story("ada", noon), single, true},
 		"the job's":                {story("ada", time.Time{}), single, false},
 		"of an unknown user":       {story("", time.Time{}), single, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := View{SeenAt: seenAt, Jobs: test.jobs}
-			story, err := v.Why("812", seenAt, test.story)
+			v := View{SeenAt: noon, Jobs: test.jobs}
+			story, err := v.Why("812", noon, test.story)
 			require.NoError(t, err)
 			assert.Equal(t, test.earlier, story.Past == nil)
 			assert.Equal(t, test.earlier, !strings.Contains(story.Text(false), "GPU hours"), story.Text(false))

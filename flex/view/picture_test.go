@@ -21,7 +21,7 @@ func TestPictureOfStatusMatchesItsOutput(t *testing.T) {
 	golden(t, "../../../docs/status.svg", picture(colored))
 
 	plain := v.Table(Layout{Now: noon, Width: Width})
-	narrow(t, plain)
+	narrow(t, plain, Width)
 	for _, code := range []Tone{Good, Warn, Bad, Head, reset} {
 		colored = strings.ReplaceAll(colored, string(code), "")
 	}
@@ -32,7 +32,7 @@ func TestPictureOfStatusMatchesItsOutput(t *testing.T) {
 func workday() *world {
 	s := newWorld()
 	s.Config.Options.MaxActiveRequests = 100
-	s.waiting(812, "alpha-a3-[0-1]")
+	s.waits()
 	s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "ZONE_RESOURCE_POOL_EXHAUSTED: none", 89*time.Minute))
 	s.waiting(814, "alpha-a3-5")
 	s.group(814, request("a1", mig.Failed, "alpha-a3-5", "RESOURCE_POOL_EXHAUSTED: none left", 20*time.Second))

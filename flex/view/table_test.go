@@ -34,11 +34,9 @@ func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
 		for width := 24; width <= 260; width++ {
 			layout.Width = width
 			text := v.Table(layout)
-			for line := range strings.Lines(text) {
-				assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
-			}
+			narrow(t, text, width)
 			assert.Subset(t, whole, number.FindAllString(text, -1), "width %d", width)
-			inOneLine := strings.Join(strings.Fields(text), " ")
+			inOneLine := unwrapped(text)
 			cells := []string{" 4294967290_17 +2 ", " 7-00:00:00 ", " ends in 11h59m "}
 			if layout.Wide {
 				cells = append(cells, " 37m / ? ")
@@ -51,7 +49,7 @@ func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
 }
 
 func TestFileHasEachParagraphOnOneLine(t *testing.T) {
-	text := wide().Table(Layout{Now: noon})
+	text := wide().table()
 	assert.Regexp(t, `(?m)^jobs: 4 waiting.* problems: 2$`, text)
 	assert.Regexp(t, `(?m)^a-nodeset-of-a-long-name +4294967290_17 \+2 +somebody-with-a-long-name +alpha-a-nodeset-of-a-long-name-\[0-63\] .* ends in 11h59m$`, text)
 }
@@ -80,7 +78,7 @@ func TestWideTableHasMoreColumns(t *testing.T) {
 	assert.Regexp(t, `(?m)^NODESET .* TIME +ESTIMATE +COUNT +GPUS +PLACE +SINCE +ENDS +GROUP$`, text)
 	assert.Regexp(t, `(?m)^a3 +812 .* for 1h30m +18m / 1d02h +2 +16 +us-central1 +2026-11-21T10:30:00Z +- +alpha-a3-job-812/a2$`, text)
 	assert.Regexp(t, `(?m)^a3 +813 .* ends in 2h00m +- +3 +24 +us-central1-a +2026-11-21T10:00:00Z +2026-11-21T14:00:00Z +alpha-a3-job-813$`, text)
-	assert.NotContains(t, busy().view().Table(Layout{Now: noon}), "GPUS")
+	assert.NotContains(t, busy().table(), "GPUS")
 }
 
 func TestCommonDetailOfRowsAppearsOnce(t *testing.T) {
@@ -98,9 +96,9 @@ func TestSimilarPendingJobsOfAUserShareARow(t *testing.T) {
 	}
 	s.pending(840, "Resources").User = "grace"
 	s.pending(841, "Priority").Partition = "cpu"
-	s.Snap.Jobs[10].Start, s.Snap.Jobs[11].Start, s.Snap.Jobs[12].Start = noon.Add(3*time.Hour), noon.Add(2*time.Hour), noon.Add(time.Hour)
+	s.Snap.Jobs[10].Start, s.Snap.Jobs[11].Start, s.Snap.Jobs[12].Start = at(180), at(120), at(60)
 	s.Snap.Jobs[0].Limit = slurm.ParseLimit("8:00:00")
-	text := s.view().Table(Layout{Now: noon})
+	text := s.table()
 	assert.Regexp(t, `\na3 +820,821,822 \+9 +ada +- +pending +- +-\n    pending in partition train: jobs of higher priority go first \(Priority\); the first is expected to start at 14:00:00\n`, text)
 	assert.Regexp(t, `\na3 +840 +grace +- +pending +04:00:00 +-\n    pending in partition train: too few nodes are free \(Resources\); expected to start at 13:00:00\n`, text)
 	assert.NotContains(t, text, "841", "slurmflex is not involved")

@@ -3,13 +3,11 @@ package view
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 )
 
 func TestUseSumsUpWaitsAndRuns(t *testing.T) {
-	at := func(minutes int) time.Time { return seenAt.Add(time.Duration(minutes) * time.Minute) }
 	submitted := Event{At: at(-60), Kind: EventSubmitted}
 	run := func(minutes int, machines ...Machines) Event {
 		return Event{At: at(minutes), Kind: EventRunning, Machines: machines}
@@ -25,7 +23,7 @@ func TestUseSumsUpWaitsAndRuns(t *testing.T) {
 			run(-50, Machines{"a3-highgpu-8g", 1}), {At: at(-45), Kind: EventRequeued}, run(-40, Machines{"a3-highgpu-8g", 1}), {At: at(-5), Kind: EventEnded},
 		}, EndedAt: at(-5)},
 	} {
-		assert.Equal(t, want, p.use(seenAt).String())
+		assert.Equal(t, want, p.use(noon).String())
 	}
 }
 
@@ -36,7 +34,7 @@ func TestStoryTextIsBoundedAndPrintable(t *testing.T) {
 		p.Events = append(p.Events[:len(p.Events)-1], Event{At: p.EndedAt, Kind: EventRequeued}, Event{At: p.EndedAt, Kind: EventEnded})
 	}
 	p.Events[250].Machines = []Machines{{"\x1b]0;", 1}}
-	text := p.text(seenAt)
+	text := p.text(noon)
 	assert.NotContains(t, text, "\x1b")
 	assert.Contains(t, text, "\n  … 204 more events\n")
 	assert.LessOrEqual(t, strings.Count(text, "\n"), shownEvents+4)

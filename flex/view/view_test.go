@@ -3,7 +3,6 @@ package view
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -26,11 +25,11 @@ func TestTableShowsBlockedNodesetsAndUnclearStates(t *testing.T) {
 	s.Nodes("alpha-a3-0", "IDLE+CLOUD+LEVITATING")
 	s.because("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN", "ResumeTimeout reached", "slurm")
 	s.waiting(812, "alpha-a3-2")
-	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "not allowed", At: noon, Times: 1}
+	s.forbidden("not allowed")
 	v := s.view()
 	v.Rows[0].State, v.Rows[0].Obstacle = Returning, "not allowed"
-	text := v.Table(Layout{Now: noon.Add(time.Hour), Width: Width})
-	narrow(t, text)
+	text := v.Table(Layout{Now: at(60), Width: Width})
+	narrow(t, text, Width)
 	for _, line := range []string{
 		"    returned to Slurm: not allowed\n",
 		"  alpha-a3-0: state IDLE+CLOUD+LEVITATING is not known to slurmflex\n", "  alpha-a3-1 down: ResumeTimeout reached\n",
@@ -44,21 +43,21 @@ func TestTableShowsBlockedNodesetsAndUnclearStates(t *testing.T) {
 func TestTableShowsLimits(t *testing.T) {
 	s := newWorld()
 	s.limit(120)
-	s.waiting(812, "alpha-a3-[0-1]")
+	s.waits()
 	v := s.view()
-	assert.Contains(t, v.Table(Layout{Now: noon}), "\nlimit ada: user ada has used 120 of 500 GPU hours of November; its machines and requests may take 64 more\n")
+	assert.Contains(t, v.table(), "\nlimit ada: user ada has used 120 of 500 GPU hours of November; its machines and requests may take 64 more\n")
 	s.Snap.Private = true
 	assert.Empty(t, s.view().Limits, "Slurm hides users")
 }
 
 func TestUnreadThingsAreNotReportedAsAbsent(t *testing.T) {
 	s := newWorld()
-	s.Snap.Unseen[scenetest.US] = errors.New("list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")
+	s.unseen(scenetest.US, "list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")
 	s.Snap.Instances, s.Snap.Groups = nil, nil
-	text := s.view().Table(Layout{Now: noon})
+	text := s.table()
 	assert.Contains(t, text, "\nthe state of waiting nodes and machines is unknown\n")
 	assert.Contains(t, text, "nodeset a3: 8 nodes, 8 powered down; its requests are unknown\n")
-	assert.Contains(t, strings.Join(strings.Fields(text), " "),
+	assert.Contains(t, unwrapped(text),
 		"problem: region us-central1 could not be read, and nothing is done in it: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'", "the whole reason")
 }
 
@@ -74,7 +73,7 @@ func TestHeldJobsHaveAReasonAndAReleaseCommand(t *testing.T) {
 	s.pending(819, "JobHeldAdmin")
 	s.pending(820, "Priority")
 	s.Snap.Told[820] = memo.OwnComment + "no capacity"
-	text := s.view().Table(Layout{Now: noon})
+	text := s.table()
 	assert.Contains(t, text, "\n    held by slurmflex: CONDITION_NOT_MET: Constraint violated; once fixed: scontrol release 816,818\n")
 	assert.Contains(t, text, "\n    held by slurmflex: no template; once fixed: scontrol release 817\n")
 	assert.Equal(t, 2, strings.Count(text, "scontrol release"))
@@ -100,8 +99,8 @@ func TestEmptyViewHasEmptyListsInsteadOfNull(t *testing.T) {
 	text, err := json.Marshal(s.view())
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "null")
-	assert.Contains(t, s.view().Table(Layout{Now: noon}), "no nodes waiting, no machines running\n")
-	assert.Contains(t, s.view().Table(Layout{Now: noon}), "nodeset a3: 8 nodes, none of them known to Slurm; 0 active requests\n")
+	assert.Contains(t, s.table(), "no nodes waiting, no machines running\n")
+	assert.Contains(t, s.table(), "nodeset a3: 8 nodes, none of them known to Slurm; 0 active requests\n")
 }
 
 func TestHiddenJobsHaveNoOwner(t *testing.T) {
@@ -112,7 +111,7 @@ func TestHiddenJobsHaveNoOwner(t *testing.T) {
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
 	story := ask(t, v, "812")
-	for _, shown := range []string{string(text), v.Table(Layout{Now: noon}), story.Text(true)} {
+	for _, shown := range []string{string(text), v.table(), story.Text(true)} {
 		assert.NotContains(t, shown, "ada")
 		assert.Contains(t, shown, "812")
 	}
@@ -126,8 +125,8 @@ func TestBootingRowSaysWhatFollowsBootTimeout(t *testing.T) {
 	} {
 		s := newWorld()
 		given(s)
-		s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
-		s.Snap.Instances[2].Created = noon.Add(-time.Minute)
+		s.machines("alpha-a3-job-812", "alpha-a3-0", time.Hour)
+		s.Snap.Instances[2].Created = at(-1)
 		at := slices.IndexFunc(s.view().Rows, func(r Row) bool { return r.State == Booting })
 		require.GreaterOrEqual(t, at, 0, want)
 		assert.Equal(t, want, s.view().Rows[at].Then)
@@ -149,29 +148,29 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 		"machines with a drained node": {
 			func(s *world) {
 				s.because("alpha-a3-0", "IDLE+CLOUD+DRAIN", "bad GPU", "root")
-				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+				s.machines("alpha-a3-job-812", "alpha-a3-0", time.Hour)
 			}, Down,
 		},
 		"machines of the legacy path, which are in no group": {
 			func(s *world) {
 				s.Nodes("alpha-a3-0", "IDLE+CLOUD")
-				s.machines("none", "a3", "alpha-a3-0", time.Hour)
+				s.machines("none", "alpha-a3-0", time.Hour)
 				in := &s.Snap.Instances[2]
 				in.Group, in.Stamp = "", mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3"}
 			}, Idle,
 		},
 		"machines that Slurm has powered down": {
-			func(s *world) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour) }, Deleting,
+			func(s *world) { s.machines("alpha-a3-job-812", "alpha-a3-0", time.Hour) }, Deleting,
 		},
 		"a request with all its machines created": {
 			func(s *world) {
 				s.Nodes("alpha-a3-0", "IDLE+CLOUD")
-				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+				s.machines("alpha-a3-job-812", "alpha-a3-0", time.Hour)
 				s.Snap.Groups[2].Requests[0].State = mig.Accepted
 			}, Idle,
 		},
 		"machines of no node": {
-			func(s *world) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-99", time.Hour) }, Orphaned,
+			func(s *world) { s.machines("alpha-a3-job-812", "alpha-a3-99", time.Hour) }, Orphaned,
 		},
 	}
 	for name, test := range tests {
@@ -274,7 +273,7 @@ func TestLastReadingOfARegionIsShownWithItsTime(t *testing.T) {
 	s := newWorld()
 	s.requested(mig.Trouble{})
 	s.unread(scenetest.US)
-	text := strings.Join(strings.Fields(s.view().Table(Layout{Now: noon})), " ")
+	text := unwrapped(s.table())
 	assert.Contains(t, text, "last known at 11:53:00; gives up at 11:00 on Nov 22")
 	assert.Contains(t, text, "region us-central1 could not be read; last known at 11:53:00: 1 of 2 active requests")
 	assert.Contains(t, text, "last known: 1 active request")

@@ -53,6 +53,9 @@ const rising = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN"
 
 var noon = scenetest.Noon
 
+// at is the time that many minutes after noon.
+func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+
 // world is what a pass at noon sees. Initially, every node is powered down.
 type world struct {
 	*scenetest.World
@@ -71,8 +74,8 @@ func newWorld() *world {
 		s.Snap.Partitions = append(s.Snap.Partitions, slurm.Partition{Name: p.Name, Up: true, Begins: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}})
 	}
 	s.Nodes("alpha-a3-[0-7],alpha-g2-[0-3],alpha-st-[0-1],alpha-cpu-[0-1]", scenetest.PoweredDown)
-	s.machines("alpha-st-node-0", "st", "alpha-st-0", 5*24*time.Hour)
-	s.machines("alpha-st-node-1", "st", "alpha-st-1", 5*24*time.Hour)
+	s.machines("alpha-st-node-0", "alpha-st-0", 5*24*time.Hour)
+	s.machines("alpha-st-node-1", "alpha-st-1", 5*24*time.Hour)
 	s.Nodes("alpha-st-[0-1]", scenetest.Idle)
 	return s
 }
@@ -89,7 +92,7 @@ func (s *world) because(list, state, reason, by string) {
 // job adds a job of user ada that got its nodes at 10:30.
 func (s *world) job(id uint32, partition, list string, state slurm.JobState) *slurm.Job {
 	j := s.Job(id, partition, list, state)
-	j.Limit, j.User, j.Priority, j.Start = slurm.ParseLimit("4:00:00"), "ada", uint64(1000-id), noon.Add(-90*time.Minute)
+	j.Limit, j.User, j.Priority, j.Start = slurm.ParseLimit("4:00:00"), "ada", uint64(1000-id), at(-90)
 	return j
 }
 
@@ -103,18 +106,25 @@ func (s *world) waiting(id uint32, list string) {
 	s.Nodes(list, rising)
 }
 
+// waits adds job 812, which waits for two nodes.
+func (s *world) waits() { s.waiting(812, "alpha-a3-[0-1]") }
+
 // behindDoor adds a job that waits pending for machines on these nodes.
 func (s *world) behindDoor(id uint32, list string) {
 	j := s.pending(id, "ReqNodeNotAvail, May be reserved for other job")
-	names := scenetest.Names(list)
-	j.NodeCount, j.Priority, j.Reservation = len(names), uint64(1000-id), memo.DoorReservation("alpha", fmt.Sprint(id), noon.Add(-90*time.Minute))
-	s.Snap.Reservations = append(s.Snap.Reservations,
-		slurm.Reservation{Name: j.Reservation, Nodes: names, Users: []string{"ada"}, Start: noon.Add(4 * time.Minute)})
+	j.NodeCount, j.Priority, j.Reservation = len(scenetest.Names(list)), uint64(1000-id), memo.DoorReservation("alpha", fmt.Sprint(id), at(-90))
+	s.reserve(j.Reservation, list, at(4)).Users = []string{"ada"}
+}
+
+// reserve adds a reservation of nodes from a time on.
+func (s *world) reserve(name, list string, start time.Time) *slurm.Reservation {
+	s.Snap.Reservations = append(s.Snap.Reservations, slurm.Reservation{Name: name, Nodes: scenetest.Names(list), Start: start})
+	return &s.Snap.Reservations[len(s.Snap.Reservations)-1]
 }
 
 // refusing makes Compute reject the request of job 812. Its ninth attempt is in flight.
 func (s *world) refusing() {
-	s.waiting(812, "alpha-a3-[0-1]")
+	s.waits()
 	s.group(812, request("a1", mig.Creating, "alpha-a3-[0-1]", "", 6*time.Second))
 	s.Snap.Asking = map[string]bool{"alpha-a3-0": true, "alpha-a3-1": true}
 	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Failing: scene.Failing{
@@ -122,10 +132,15 @@ func (s *world) refusing() {
 	}}
 }
 
+// forbidden makes Compute reject the request of job 812 for good.
+func (s *world) forbidden(message string) {
+	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: message, At: noon, Times: 1}
+}
+
 // group creates the group for a job's nodes in nodeset a3, with these requests.
 func (s *world) group(job uint32, requests ...mig.Request) {
 	g := s.Group(fmt.Sprint("alpha-a3-job-", job), mig.Stamp{NodeSet: "a3", Job: job}, requests...)
-	g.Created = noon.Add(-89 * time.Minute)
+	g.Created = at(-89)
 }
 
 // request returns a request that was created that long before noon.
@@ -140,10 +155,10 @@ func request(name string, state mig.RequestState, list, message string, ago time
 }
 
 // machines adds instances that were created two hours before noon.
-func (s *world) machines(group, nodeset, list string, left time.Duration) {
+func (s *world) machines(group, list string, left time.Duration) {
 	made := request("a1", mig.Succeeded, list, "", 2*time.Hour)
 	made.Duration = left + 2*time.Hour
-	s.Group(group, mig.Stamp{NodeSet: nodeset, Node: list}, made).Created = made.Created
+	s.Group(group, mig.Stamp{NodeSet: strings.Split(list, "-")[1], Node: list}, made).Created = made.Created
 	machines := s.Machines(list, group)
 	for i := range machines {
 		machines[i].Created = made.Created
@@ -157,19 +172,22 @@ func (s *world) machines(group, nodeset, list string, left time.Duration) {
 func (s *world) up(id uint32, list string, state slurm.JobState, left time.Duration) {
 	s.job(id, "train", list, state)
 	s.Nodes(list, "ALLOCATED+CLOUD+POWER_DOWN")
-	s.machines(fmt.Sprint("alpha-a3-job-", id), "a3", list, left)
+	s.machines(fmt.Sprint("alpha-a3-job-", id), list, left)
 	s.Snap.Groups[len(s.Snap.Groups)-1].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: id}
 }
+
+// unseen makes a region unreadable.
+func (s *world) unseen(region, why string) { s.Snap.Unseen[region] = errors.New(why) }
 
 // unread makes a region unreadable that was last read at 11:53.
 func (s *world) unread(region string) {
 	group := func(g mig.Group) bool { return g.Region == region }
 	instance := func(in mig.Instance) bool { return in.Region == region }
 	s.Snap.LastKnown = map[string]scene.LastKnown{region: {
-		At: noon.Add(-7 * time.Minute), Groups: keep(s.Snap.Groups, group), Instances: keep(s.Snap.Instances, instance),
+		At: at(-7), Groups: keep(s.Snap.Groups, group), Instances: keep(s.Snap.Instances, instance),
 	}}
 	s.Snap.Groups, s.Snap.Instances = slices.DeleteFunc(s.Snap.Groups, group), slices.DeleteFunc(s.Snap.Instances, instance)
-	s.Snap.Unseen[region] = errors.New("list groups of " + region + ": 503 backendError")
+	s.unseen(region, "list groups of "+region+": 503 backendError")
 }
 
 // done records an action from that long before noon.
@@ -188,6 +206,14 @@ func (s *world) view() View {
 	return v
 }
 
+// table returns what status prints at noon.
+func (s *world) table() string { return s.view().table() }
+
+func (v View) table() string { return v.Table(Layout{Now: noon}) }
+
+// unwrapped returns a text on one line.
+func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // ask returns the answer of why at noon.
 func ask(t *testing.T, v View, subject string) Answer {
 	t.Helper()
@@ -199,7 +225,13 @@ func ask(t *testing.T, v View, subject string) Answer {
 // busy returns a world with many different things.
 func busy() *world {
 	s := newWorld()
-	s.waiting(812, "alpha-a3-[0-1]")
+	s.fill()
+	return s
+}
+
+// fill adds many different things.
+func (s *world) fill() {
+	s.waits()
 	s.group(812,
 		request("a1", mig.Failed, "alpha-a3-[0-1]", "LIMIT_EXCEEDED: not in time", 80*time.Minute),
 		request("a2", mig.Accepted, "alpha-a3-[0-1]", "ZONE_RESOURCE_POOL_EXHAUSTED: the zone does not have enough resources for it now", 70*time.Minute))
@@ -210,14 +242,13 @@ func busy() *world {
 	pending := s.job(816, "train", "", slurm.JobPending)
 	pending.Reason, pending.Start, pending.User = "Priority", time.Time{}, "grace"
 	s.because("alpha-a3-7", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "bad GPU", "root")
-	s.Snap.Unseen[scenetest.Europe] = errors.New("list groups of europe-west4: 503 backendError: try again")
+	s.unseen(scenetest.Europe, "list groups of europe-west4: 503 backendError: try again")
 	s.done(action.CreateRequest{
 		Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-812"}}, Spec: mig.RequestSpec{Name: "a2", Instances: scenetest.Names("alpha-a3-[0-1]"), Duration: 4 * time.Hour},
 		Why: "job 812 waits for alpha-a3-[0-1]",
 	}, 70*time.Minute, nil)
 	s.done(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: scenetest.US, Name: "alpha-a3-job-800"}}, Why: "it is empty and no job waits for it"}, time.Minute, errors.New("503 backendError"))
 	s.did[0].Times = 2
-	return s
 }
 
 // golden compares a text with a file. With UPDATE=1 it rewrites the file.
@@ -233,10 +264,10 @@ func golden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-// narrow checks that a text fits a terminal.
-func narrow(t *testing.T, text string) {
+// narrow checks that a text fits a width.
+func narrow(t *testing.T, text string, width int) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), Width, line)
+		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
 	}
 }

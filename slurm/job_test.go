@@ -105,21 +105,18 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 		{"a priority that is not a number, for a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None", `priority "x": not a number`, known(JobPending)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			jobs, err := readSqueue([]byte(before + test.rows + "\n" + behind))
 			test.want.Why = test.why
-			require.Equal(t, Unread{test.want}, err)
-			require.Equal(t, parsed(t, readSqueue, before+behind), jobs)
+			costs(t, readSqueue, before, test.rows+"\n", behind, test.want)
 		})
 	}
 	jobs, err := readSqueue([]byte(rowWith("%A", "") + "\n"))
 	require.ErrorAs(t, err, new(Unread), "the only row")
 	require.Empty(t, jobs)
 	t.Run("if ambiguous lines follow, one more row is unread", func(t *testing.T) {
-		jobs, err := readSqueue([]byte(before + "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<x\n9|9|N/A|1\n" + behind))
+		const ambiguous = "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<x\n9|9|N/A|1\n"
 		cut := known(JobRunning, "f0")
 		cut.Why = "20 fields, not 21"
-		require.Equal(t, Unread{cut, {Kind: JobRow, Why: `"": 1 fields, not 21`}}, err)
-		require.Equal(t, parsed(t, readSqueue, before+behind), jobs)
+		costs(t, readSqueue, before, ambiguous, behind, cut, UnreadRow{Kind: JobRow, Why: `"": 1 fields, not 21`})
 	})
 	t.Run("a job listed twice holds the nodes of both rows", func(t *testing.T) {
 		jobs, err := readSqueue([]byte(before + rowWith("%N", "f2") + "\n" + behind + rowWith("%N", "f3") + "\n"))

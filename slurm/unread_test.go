@@ -120,10 +120,16 @@ func TestUnreadableRowAffectsOnlyItsReservationOrPartition(t *testing.T) {
 func costsOnly[T any](t *testing.T, parse func([]byte) ([]T, error), before, after string, rows map[string]UnreadRow) {
 	t.Helper()
 	for row, want := range rows {
-		read, err := parse([]byte(before + row + after))
-		require.Equal(t, Unread{want}, err)
-		require.Equal(t, parsed(t, parse, before+after), read)
+		costs(t, parse, before, row, after, want)
 	}
+}
+
+// costs checks that of three texts of rows only the middle one is unread.
+func costs[T any](t *testing.T, parse func([]byte) ([]T, error), before, rows, after string, want ...UnreadRow) {
+	t.Helper()
+	read, err := parse([]byte(before + rows + after))
+	require.Equal(t, Unread(want), err)
+	require.Equal(t, parsed(t, parse, before+after), read)
 }
 
 func TestUnreadRowIsNamedOnOneLine(t *testing.T) {

@@ -50,13 +50,13 @@ func TestRecorderRemembersTheLastDay(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Succeeded, w.Snap.Now, node)
 	w.Machine(node, group).Created = w.Snap.Now
-	w.look(time.Minute)
+	w.later(1)
 	w.gone()
 	assert.Empty(t, w.recorder.Day(), "it does not, unless it must")
 	w.restart()
 	w.recorder.Remember()
 	kinds := func() (kinds []Kind) {
-		w.look(time.Minute)
+		w.later(1)
 		for _, e := range w.recorder.Day() {
 			kinds = append(kinds, e.Kind)
 		}

@@ -17,7 +17,7 @@ func TestHostOfAMachineThatFailedItsCheckIsRecorded(t *testing.T) {
 	w.Nodes(node, "IDLE+CLOUD+DRAIN")
 	w.Snap.Nodes[0].Reason, w.Snap.Nodes[0].State = "health: no GPU", slurm.ParseState("IDLE+CLOUD+DRAIN")
 	w.Snap.BadHosts = map[string]scene.BadHost{"1/2/3": {Node: "alpha-a3-2", At: at(-60)}}
-	w.look(time.Minute)
+	w.later(1)
 	w.gone()
 	e := w.ended()
 	assert.Equal(t, Entry{Host: "1/2/3", Unhealthy: "no GPU", BadHost: true}, Entry{Host: e.Host, Unhealthy: e.Unhealthy, BadHost: e.BadHost})

@@ -34,7 +34,7 @@ func TestKilledProcessLosesNothingSeenTwoSecondsAgo(t *testing.T) {
 	assert.Error(t, cmd.Wait())
 
 	w.restart()
-	w.look(time.Hour)
+	w.later(60)
 	e := w.ended()
 	assert.Equal(t, node, e.Node)
 	assert.Equal(t, uint32(812), e.Job)
@@ -56,7 +56,7 @@ func seeAndHang(t *testing.T, dir string) {
 		<-hang
 		return nil, nil
 	}, w.notify)
-	w.look(time.Minute)
+	w.later(1)
 	w.Group("alpha-a3-job-814", mig.Stamp{NodeSet: "a3", Job: 814}, request("a1", mig.Accepted, w.Snap.Now, "alpha-a3-2"))
 	w.asked(mig.Succeeded, w.ago(time.Hour), node)
 	w.Nodes(node, busy)

@@ -33,16 +33,16 @@ func booting(t *testing.T) *world {
 
 func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	w := booting(t)
-	w.look(2 * time.Minute)
+	w.later(2)
 	w.Nodes(node, busy)
-	w.look(time.Minute) // registered, and its job is about to start
+	w.later(1) // registered, and its job is about to start
 	w.running(812, at(4))
-	w.look(2 * time.Minute)
-	w.look(time.Hour)
+	w.later(2)
+	w.later(60)
 	w.Snap.Jobs = nil
 	w.Nodes(node, free)
 	w.look(0)
-	w.look(10 * time.Minute)
+	w.later(10)
 	assert.Empty(t, w.newsOf(LeaseEnded))
 	w.gone()
 	e := w.ended()
@@ -80,7 +80,7 @@ func (w *world) opens() {
 func TestShortJobBehindADoorHasUsedItsMachine(t *testing.T) {
 	w := bootingBehindADoor(t)
 	w.opens()
-	w.look(2 * time.Minute)
+	w.later(2)
 	w.Snap.Jobs, w.Snap.Reservations = nil, nil
 	w.look(8 * time.Second)
 	e := w.ended()
@@ -93,7 +93,7 @@ func TestShortJobBehindADoorHasUsedItsMachine(t *testing.T) {
 func TestJobThatDoesNotStartUsesNoMachine(t *testing.T) {
 	w := bootingBehindADoor(t)
 	w.opens()
-	w.look(2 * time.Minute)
+	w.later(2)
 	w.Snap.Reservations, w.Snap.Jobs[0].Reservation = nil, ""
 	w.look(41 * time.Second)
 	e := w.ended()
@@ -109,7 +109,7 @@ func TestUnusedLeaseHasNoJobs(t *testing.T) {
 		},
 		"the machine is stopped before the boot": func(w *world) { w.Snap.Instances[0].Status = "TERMINATED" },
 	}, func(w *world) {
-		w.look(10 * time.Minute)
+		w.later(10)
 		e := w.ended()
 		assert.Empty(w, e.Uses)
 		assert.EqualValues(w, 600, e.Took())
@@ -121,10 +121,10 @@ func TestLeaseEndsAtItsTermEvenIfObservedLater(t *testing.T) {
 	w := booting(t)
 	w.Snap.Instances[0].Terminates = at(60)
 	w.running(812, at(1))
-	w.look(50 * time.Minute)
+	w.later(50)
 	w.Snap.Instances = nil
-	w.look(time.Hour)
-	w.look(time.Hour)
+	w.later(60)
+	w.later(60)
 	e := w.only(Lease)
 	assert.Equal(t, minutes(60), e.To)
 	assert.EqualValues(t, 59*60, covered(e.Uses))
@@ -134,11 +134,11 @@ func TestLeaseEndsAtItsTermEvenIfObservedLater(t *testing.T) {
 func TestUnreadRecordDoesNotEndALease(t *testing.T) {
 	w := booting(t)
 	w.running(812, at(3))
-	w.look(4 * time.Minute)
+	w.later(4)
 	readable := w.Snap.Instances[0]
 	w.Snap.Instances[0].Created, w.Snap.Instances[0].Unread = time.Time{}, "creationTimestamp"
 	for range 3 {
-		w.look(time.Minute)
+		w.later(1)
 	}
 	w.Snap.Instances[0] = readable
 	w.look(4 * time.Hour)
@@ -150,10 +150,10 @@ func TestUnreadRecordDoesNotEndALease(t *testing.T) {
 
 func TestUnreadRecordOfALaterMachineEndsTheLease(t *testing.T) {
 	w := booting(t)
-	w.look(time.Minute)
+	w.later(1)
 	w.Snap.Instances[0].Created, w.Snap.Instances[0].Unread = w.Snap.Now, "status NEW is unknown"
-	w.look(time.Minute)
-	w.look(2 * time.Minute)
+	w.later(1)
+	w.later(2)
 	lost := w.only(Lease)
 	assert.EqualValues(t, 120, lost.Took())
 }
@@ -162,15 +162,15 @@ func TestUnreadRecordOfALaterMachineEndsTheLease(t *testing.T) {
 func (w *world) returns(after time.Duration) {
 	w.recorder.Stood(leader.ErrStandby)
 	w.look(after)
-	w.look(2 * time.Minute)
+	w.later(2)
 }
 
 func TestLeaseThatLastsBeyondStandbyIsContinued(t *testing.T) {
 	w := booting(t)
 	w.running(812, at(1))
-	w.look(10 * time.Minute)
+	w.later(10)
 	w.Snap.Jobs = nil
-	w.look(time.Hour)
+	w.later(60)
 	w.returns(time.Hour)
 	lease := w.ended()
 	assert.EqualValues(t, 132*60, lease.Took())
@@ -180,7 +180,7 @@ func TestLeaseThatLastsBeyondStandbyIsContinued(t *testing.T) {
 func TestLeaseThatWasGoneBeforeStandbyGetsItsLine(t *testing.T) {
 	w := booting(t)
 	w.Snap.Instances = nil
-	w.look(time.Hour)
+	w.later(60)
 	w.returns(5 * 24 * time.Hour)
 	lease := w.only(Lease)
 	assert.EqualValues(t, 3600, lease.Took())
@@ -192,15 +192,15 @@ func TestLeaseThatEndsAtATakeoverBackGetsItsLine(t *testing.T) {
 		time.Sleep(time.Until(noon))
 		w := booting(t)
 		time.Sleep(30 * time.Minute)
-		w.look(30 * time.Minute)
+		w.later(30)
 		time.Sleep(time.Second)
 		w.recorder.Stood(leader.ErrStandby)
 
 		a := w.recorder
 		w.restart()
 		w.recorder.Stood(leader.ErrStandby)
-		w.look(time.Hour)
-		w.look(time.Hour)
+		w.later(60)
+		w.later(60)
 
 		w.recorder = a
 		lease := w.ended()
@@ -282,9 +282,9 @@ func TestOngoingLeaseCountsUpToTheLastPass(t *testing.T) {
 	w := booting(t)
 	w.Nodes(node, busy)
 	w.running(812, at(3))
-	w.look(3 * time.Minute)
+	w.later(3)
 	for range 10 * 12 {
-		w.look(5 * time.Minute) // ten hours without a change
+		w.later(5) // ten hours without a change
 	}
 	_, ongoing := w.all(Lease)
 	require.Len(t, ongoing, 1)
@@ -306,10 +306,10 @@ func TestLeaseEndsAfterItsRegionHasLeftTheConfiguration(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := booting(t)
-			w.look(time.Hour)
+			w.later(60)
 			if test.gone {
 				w.Snap.Instances = nil
-				w.look(2 * time.Minute)
+				w.later(2)
 			}
 			w.Snap.Jobs = nil
 			w.moves()
@@ -317,8 +317,8 @@ func TestLeaseEndsAfterItsRegionHasLeftTheConfiguration(t *testing.T) {
 			w.look(test.ends - 30*time.Second)
 			_, ongoing := w.all(Lease)
 			assert.Len(t, ongoing, 1)
-			w.look(time.Hour)
-			w.look(time.Hour)
+			w.later(60)
+			w.later(60)
 			lines, ongoing := w.all(Lease)
 			assert.Len(t, lines, 1)
 			assert.Empty(t, ongoing)

@@ -27,20 +27,20 @@ func TestNewsHasOnceWhatHappensToAWaitAndItsMachine(t *testing.T) {
 	failed.Cause = mig.CauseCapacity
 	w.pending(812)
 	w.requests(812, failed)
-	w.look(time.Minute)
+	w.later(1)
 	w.requests(812, failed, request("a2", mig.Accepted, w.Snap.Now, node))
-	w.look(time.Minute)
+	w.later(1)
 	w.requests(812, failed, request("a2", mig.Succeeded, w.ago(time.Minute), node))
 	w.Machine(node, group).Created = w.Snap.Now
 	w.Nodes(node, rising)
 	w.look(0)
 	w.Nodes(node, free)
-	w.look(4 * time.Minute)
+	w.later(4)
 	w.Nodes(node, busy)
 	w.running(815, w.Snap.Now)
 	for range 2 {
 		w.restart()
-		w.look(time.Minute)
+		w.later(1)
 	}
 	var kinds []What
 	for _, n := range w.news {

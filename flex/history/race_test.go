@@ -45,7 +45,7 @@ func decided(t *testing.T) *world {
 	w := racing(t)
 	w.Snap.Reservations = nil
 	w.job(812, slurm.JobRunning, at(10), winner)
-	w.look(10 * time.Minute)
+	w.later(10)
 	return w
 }
 
@@ -54,9 +54,9 @@ func TestLosingMachineIsLostUntilItsDeletion(t *testing.T) {
 	_, ongoing := w.all(Lease)
 	assert.EqualValues(t, 10*60, ongoing[0].RaceLost)
 	w.Snap.Jobs = nil // the job ends while its machine in train is deleted
-	w.look(2 * time.Minute)
+	w.later(2)
 	w.restart()
-	w.look(time.Minute)
+	w.later(1)
 	e := w.ended()
 	assert.EqualValues(t, 13*60, e.RaceLost)
 	assert.Equal(t, e.Took(), e.RaceLost)
@@ -73,14 +73,14 @@ func TestLosingMachineIsLostUntilAnotherJobGetsIt(t *testing.T) {
 			w.running(815, w.Snap.Now)
 		},
 	}, func(w *world) {
-		w.look(time.Minute)
+		w.later(1)
 		w.Nodes(node, busy)
 		w.Snap.Reservations = nil
 		w.running(815, w.Snap.Now)
-		w.look(time.Hour)
+		w.later(60)
 		w.Snap.Jobs = nil
 		w.Nodes(node, free)
-		w.look(time.Hour)
+		w.later(60)
 		e := w.ended()
 		assert.EqualValues(w, 11*60, e.RaceLost)
 	})
@@ -91,7 +91,7 @@ func TestJobAboutToStartUsesOnlyTheMachinesThatItStartsOn(t *testing.T) {
 	w.Nodes(winner, behind)
 	w.Snap.Reservations[1].Start = w.Snap.Now
 	w.pending(812).Reservation = w.Snap.Reservations[1].Name
-	w.look(time.Minute)
+	w.later(1)
 	w.Snap.Reservations = nil
 	w.job(812, slurm.JobRunning, w.Snap.Now, winner)
 	w.look(time.Second)
@@ -122,10 +122,10 @@ func TestOtherMachinesAreNotLost(t *testing.T) {
 		},
 	}, func(w *world) {
 		w.Nodes(node, busy)
-		w.look(time.Minute)
+		w.later(1)
 		w.Snap.Jobs = nil
 		w.Nodes(node, free)
-		w.look(time.Minute)
+		w.later(1)
 		assert.Zero(w, w.ended().RaceLost)
 	})
 }
@@ -143,6 +143,6 @@ func TestLeaseOfAPendingJobHasAccountAndPartition(t *testing.T) {
 	assert.Equal(t, ada, waits[0].Who)
 	w.asked(mig.Succeeded, noon, node)
 	w.Machine(node, group)
-	w.look(time.Minute)
+	w.later(1)
 	assert.Equal(t, ada, w.ended().Who)
 }

@@ -158,8 +158,8 @@ func TestPrivateDataHidesTheWholeHistory(t *testing.T) {
 	path := linesPath(w.dir, "alpha")
 	require.NoError(t, os.Rename(path, path+".1")) // logrotate
 	w.Machine(node, group)
-	w.look(2 * time.Minute) // writes the open leases
-	w.Snap.Private = true   // an admin sets PrivateData=jobs
+	w.later(2)            // writes the open leases
+	w.Snap.Private = true // an admin sets PrivateData=jobs
 	w.look(time.Second)
 	for _, name := range []string{path + ".1", openPath(w.dir, "alpha")} {
 		info, err := os.Stat(name)
@@ -173,7 +173,7 @@ func TestUnwritableFolderIsOneWarning(t *testing.T) {
 	core, seen := observer.New(zapcore.WarnLevel)
 	w.log, w.Config.Options.StateDir = zap.New(core), "/proc/none"
 	w.restart()
-	w.look(time.Minute)
+	w.later(1)
 	w.gone()
 	w.gone()
 	require.Len(t, seen.All(), 1)
@@ -184,7 +184,7 @@ func TestUnreadableStateFileIsReplaced(t *testing.T) {
 	w := booting(t)
 	require.NoError(t, os.WriteFile(openPath(w.dir, "alpha"), []byte("{"), 0o644))
 	w.restart()
-	w.look(time.Minute)
+	w.later(1)
 	_, leases := w.all(Lease)
 	assert.Len(t, leases, 1)
 }

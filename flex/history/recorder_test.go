@@ -56,11 +56,11 @@ func TestAccountIsAskedAgainAfterAFailure(t *testing.T) {
 	w.Nodes(node, rising)
 	w.Machine("alpha-a3-2", group)
 	w.job(812, slurm.JobRunning, noon, node, "alpha-a3-2")
-	w.look(time.Minute)
+	w.later(1)
 	fails = false
 	w.job(813, slurm.JobRunning, noon, "alpha-a3-2") // without an account
-	w.look(time.Minute)
-	w.look(time.Hour)
+	w.later(1)
+	w.later(60)
 	assert.Equal(t, 2, asked, "also a job without an account is asked about once")
 	w.requests(812)
 	w.Snap.Jobs = nil
@@ -75,10 +75,10 @@ func TestAccountIsAskedAgainAfterAFailure(t *testing.T) {
 func TestAccountOfAnotherUsersJobIsNotTaken(t *testing.T) {
 	w := booting(t)
 	w.Snap.Jobs = nil
-	w.look(time.Minute)
+	w.later(1)
 	w.accounts = map[uint32]string{812: "physics"}
 	w.running(812, w.Snap.Now).User = "bob"
-	w.look(time.Minute)
+	w.later(1)
 	assert.Empty(t, w.ended().Account)
 }
 
@@ -89,16 +89,16 @@ func TestLinesThatAFullDiskRefusesAreWrittenLater(t *testing.T) {
 	w.asked(mig.Accepted, noon, node)
 	w.Nodes(node, rising)
 	w.job(812, slurm.JobConfiguring, noon, node)
-	w.look(time.Minute)
+	w.later(1)
 	w.asked(mig.Succeeded, noon, node)
 	w.Machine(node, group)
 	w.running(812, w.Snap.Now)
-	w.look(time.Minute)
+	w.later(1)
 	w.Snap.Jobs = nil
 	w.gone()
 	require.NoError(t, os.Remove(path))
-	w.look(time.Minute)
-	w.look(time.Minute)
+	w.later(1)
+	w.later(1)
 	assert.Len(t, w.read(Wait), 1)
 	assert.Len(t, w.read(Lease), 1)
 	assert.Len(t, w.newsOf(LeaseEnded), 1, "once")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,7 +32,7 @@ func TestStorySurvivesARestart(t *testing.T) {
 		if restart {
 			w.restart()
 		}
-		w.look(time.Minute)
+		w.later(1)
 	}
 	of := func() *view.Past {
 		story := w.story("812")
@@ -65,7 +64,7 @@ func TestStorySurvivesARestart(t *testing.T) {
 
 	w.restart()
 	w.recorder.Remember()
-	w.look(time.Minute)
+	w.later(1)
 	require.Len(t, w.recorder.Ended(), 1)
 	assert.Equal(t, events, eventsOf(w.recorder.Story("812")))
 	w.look(Length)
@@ -73,7 +72,7 @@ func TestStorySurvivesARestart(t *testing.T) {
 	assert.Nil(t, w.recorder.Story("812"))
 	assert.Equal(t, events, eventsOf(of()), "the history keeps it")
 	w.pending(812)
-	w.look(time.Minute)
+	w.later(1)
 	assert.Len(t, eventsOf(of()), 1, "a later job has the number")
 }
 
@@ -81,25 +80,25 @@ func TestTasksStoryIsFoundByNameAndRawID(t *testing.T) {
 	w := newWorld(t)
 	w.pending(812)
 	w.Snap.Jobs[0].ArrayID, w.Snap.Jobs[0].ArrayTask = 811, "3"
-	w.look(time.Minute)
+	w.later(1)
 	for range 2 { // in the queue, and ended
 		for name, found := range map[string]bool{"811_3": true, "812": true, "811": false, "81": false, "": false} {
 			story := w.story(name)
 			assert.Equal(t, found, story != nil, name)
 		}
 		w.Snap.Jobs = nil
-		w.look(time.Minute)
+		w.later(1)
 	}
 }
 
 func TestAnotherHostWritesTheStoriesThatEndDuringItsPasses(t *testing.T) {
 	w := newWorld(t)
 	w.pending(812)
-	w.look(time.Minute)
+	w.later(1)
 	w.recorder.Stood(leader.ErrStandby)
 	w.Snap.Jobs = nil
-	w.look(time.Hour)
-	w.look(time.Minute)
+	w.later(60)
+	w.later(1)
 	story := w.story("812")
 	assert.Nil(t, story)
 }

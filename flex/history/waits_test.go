@@ -21,7 +21,7 @@ func waiting(t *testing.T) *world {
 	w.accounts[812] = "ml"
 	w.job(812, slurm.JobConfiguring, noon, both...)
 	w.asked(mig.Accepted, noon, both...)
-	w.look(time.Minute)
+	w.later(1)
 	return w
 }
 
@@ -39,7 +39,7 @@ func TestWaitIsGrantedWithItsFirstMachine(t *testing.T) {
 	w.Machine("alpha-a3-0", group)
 	w.Machine("alpha-a3-1", group)
 	w.look(20 * time.Second)
-	w.look(time.Hour)
+	w.later(60)
 	assert.Equal(t, Entry{
 		Version: 1, Kind: Wait, ID: "us-central1/alpha-a3-job-812/a1@1795262400", NodeSet: "a3", Machine: "a3-highgpu-8g",
 		Region: us, Zone: "us-central1-a", Count: 2, GPUs: 16, Seconds: 14400, From: At(noon), To: minutes(121),
@@ -51,15 +51,15 @@ func TestTemporarilyFailedAttemptsAreOneWait(t *testing.T) {
 	w := waiting(t)
 	failed := failure(mig.CauseCapacity)
 	w.requests(812, failed)
-	w.look(time.Hour)
+	w.later(60)
 	w.pending(812) // requeued
-	w.look(time.Hour)
+	w.later(60)
 	second := at(3 * 60)
 	w.requests(812, failed, request("a2", mig.Accepted, second, both...))
 	w.look(2 * time.Hour)
 	w.requests(812, request("a2", mig.Succeeded, second, both...)) // the record of a1 is deleted
 	w.Machine("alpha-a3-0", group)
-	w.look(time.Minute)
+	w.later(1)
 	e := w.only(Wait)
 	assert.Equal(t, At(noon), e.From)
 	assert.Equal(t, 2, e.Attempts)
@@ -70,7 +70,7 @@ func TestTemporarilyFailedAttemptsAreOneWait(t *testing.T) {
 func TestWaitThatEndedDuringStandbyGetsNoLine(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Accepted, noon, node)
-	w.look(time.Minute)
+	w.later(1)
 	w.asked(mig.Cancelled, noon, node)
 	w.returns(5 * 24 * time.Hour)
 	lines, ongoing := w.all(Wait)
@@ -83,8 +83,8 @@ func TestUnwantedWaitIsWithdrawn(t *testing.T) {
 	w.Snap.Jobs = nil
 	w.requests(812) // its group is gone
 	w.look(0)
-	w.look(2 * time.Minute)
-	w.look(time.Hour)
+	w.later(2)
+	w.later(60)
 	e := w.only(Wait)
 	assert.Equal(t, Withdrawn, e.End)
 	assert.Equal(t, minutes(1), e.To)
@@ -103,8 +103,8 @@ func TestWaitFailsPermanentlyOrWithItsJob(t *testing.T) {
 			w.Snap.Jobs = nil
 		},
 	}, func(w *world) {
-		w.look(time.Hour)
-		w.look(time.Hour)
+		w.later(60)
+		w.later(60)
 		assert.Equal(w, Failed, w.only(Wait).End)
 	})
 }
@@ -121,7 +121,7 @@ func TestWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
 		w := waiting(t)
 		c.waits(w)
 		w.asked(mig.Cancelled, noon, both...)
-		w.look(time.Minute)
+		w.later(1)
 		assert.Equal(t, c.end, w.only(Wait).End, name)
 	}
 }
@@ -130,7 +130,7 @@ func TestRequestAfterACancelledOneIsANewWait(t *testing.T) {
 	w := waiting(t)
 	later := at(60)
 	w.requests(812, request("a1", mig.Cancelled, noon, both...), request("a2", mig.Accepted, later, both...))
-	w.look(time.Hour)
+	w.later(60)
 	assert.Equal(t, Withdrawn, w.only(Wait).End)
 	_, waits := w.all(Wait)
 	require.Len(t, waits, 1)
@@ -141,15 +141,15 @@ func TestRequestAfterACancelledOneIsANewWait(t *testing.T) {
 func TestUnreadOrWrongListEndsNothing(t *testing.T) {
 	w := waiting(t)
 	w.Machine("alpha-a3-9", group)
-	w.look(time.Minute)
+	w.later(1)
 	groups, machines := w.Snap.Groups, w.Snap.Instances
 	for unseen, lasts := range map[error]time.Duration{nil: time.Second, errors.New("503"): time.Hour} {
 		w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = map[string]error{us: unseen}, nil, nil
 		w.look(time.Second)
 		w.look(lasts)
 		w.Snap.Unseen, w.Snap.Groups, w.Snap.Instances = nil, groups, machines
-		w.look(time.Hour)
-		w.look(time.Hour)
+		w.later(60)
+		w.later(60)
 	}
 	assert.Empty(t, w.read(Wait))
 	assert.Empty(t, w.read(Lease))
@@ -164,8 +164,8 @@ func TestEarlierWaitIsRecordedOnlyIfItsMachinesExist(t *testing.T) {
 	w.Snap.Now = at(60)
 	w.Machine("alpha-a3-0", group)
 	w.restart()
-	w.look(time.Hour)
-	w.look(time.Hour)
+	w.later(60)
+	w.later(60)
 	e := w.only(Wait)
 	assert.Equal(t, "us-central1/alpha-a3-job-812/a3@1795262460", e.ID)
 	assert.Equal(t, minutes(60), e.To)

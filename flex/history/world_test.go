@@ -83,6 +83,9 @@ func (w *world) look(after time.Duration) {
 	w.recorder.Wait(time.Minute)
 }
 
+// later makes a pass some minutes later.
+func (w *world) later(minutes int) { w.look(time.Duration(minutes) * time.Minute) }
+
 func (w *world) ago(d time.Duration) time.Time { return w.Snap.Now.Add(-d) }
 
 // job adds one of ada's jobs to the queue, or changes it.
@@ -147,7 +150,7 @@ func happens(t *testing.T, begin func(*testing.T) *world, events map[string]func
 func (w *world) gone() {
 	w.Snap.Instances = nil
 	w.look(0)
-	w.look(2 * time.Minute)
+	w.later(2)
 }
 
 // read returns the lines of a kind.

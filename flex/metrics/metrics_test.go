@@ -51,11 +51,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// pass makes a pass of two seconds, that long after the last one.
-func (w *world) pass(after time.Duration) {
-	w.now = w.now.Add(after)
+// saw makes the metrics see a plan.
+func (w *world) saw(p plan.Plan) { w.Saw(w.Scene(), p) }
+
+// pass makes a pass of two seconds, some minutes after the last one.
+func (w *world) pass(minutes int) {
+	w.now = w.now.Add(time.Duration(minutes) * time.Minute)
 	w.Snap.Begun, w.Snap.Now = w.now.Add(-time.Second), w.now
-	w.Saw(w.Scene(), w.plan)
+	w.saw(w.plan)
 	w.recorder.Saw(w.Scene(), w.plan)
 	w.recorder.Wait(time.Minute)
 	w.now = w.now.Add(time.Second)
@@ -146,13 +149,13 @@ func TestWaitForQuotaIsAFailureWhileItLasts(t *testing.T) {
 
 	requests := w.Snap.Groups[0].Requests
 	requests[0].Cause = mig.CauseQuota
-	w.pass(time.Minute)
+	w.pass(1)
 	last := w.value("slurmflex_last_failure_timestamp_seconds", "quota")
 	assert.InDelta(t, noon.Add(time.Minute).Unix(), last, 1)
 	w.counts(0, "slurmflex_failures_total", "quota") // the request has not failed
 
 	requests[0].State = mig.Succeeded
-	w.pass(time.Minute)
+	w.pass(1)
 	w.counts(last, "slurmflex_last_failure_timestamp_seconds", "quota")
 }
 
@@ -174,7 +177,7 @@ slurmflex_slurm_commands_total{command="scontrol update",outcome="failed"} 1
 func TestPassesAreCountedWithTheLastSuccess(t *testing.T) {
 	w := newWorld(t)
 	w.counts(0, "slurmflex_last_good_pass_timestamp_seconds") // none yet
-	w.pass(time.Minute)
+	w.pass(1)
 	good := float64(w.now.Add(time.Second).Unix())
 	w.counts(good, "slurmflex_last_good_pass_timestamp_seconds")
 	w.counts(2, "slurmflex_pass_duration_seconds")
@@ -206,13 +209,13 @@ func TestWaitEndsAtCreationAndBootAtRegistration(t *testing.T) {
 	w.pass(0)
 	w.asked(mig.Succeeded)
 	w.Machine("alpha-a3-0", "alpha-a3-job-1")
-	w.pass(time.Minute)
+	w.pass(1)
 	w.counts(3600, "slurmflex_queue_wait_seconds", "a3")
 	w.counts(0, "slurmflex_boot_seconds", "a3") // it boots
 
 	w.Nodes("alpha-a3-0", scenetest.Busy)
 	for range 3 {
-		w.pass(time.Minute)
+		w.pass(1)
 		w.counts(3600, "slurmflex_queue_wait_seconds", "a3") // it is counted once
 		w.counts(120, "slurmflex_boot_seconds", "a3")        // it is counted once
 	}
@@ -224,7 +227,7 @@ func TestEarlierObjectsAreNotCounted(t *testing.T) {
 	w.Machine("alpha-a3-0", "alpha-a3-job-1")
 	w.Nodes("alpha-a3-0", scenetest.Busy)
 	w.group("alpha-a3-job-2", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
-	w.pass(time.Hour)
+	w.pass(60)
 	none := func() {
 		w.counts(0, "slurmflex_queue_wait_seconds", "a3")
 		w.counts(0, "slurmflex_boot_seconds", "a3")
@@ -235,7 +238,7 @@ func TestEarlierObjectsAreNotCounted(t *testing.T) {
 	w.counts(float64(w.now.Unix()), "slurmflex_last_failure_timestamp_seconds", "quota") // the request still exists
 	w.Stood(leader.ErrStandby)
 	w.recorder.Stood(leader.ErrStandby)
-	w.pass(time.Hour)
+	w.pass(60)
 	none()
 }
 
@@ -246,13 +249,13 @@ func TestMachineTimeIsUsedWhileTheNodeHasAJob(t *testing.T) {
 	w.Machine("alpha-a3-0", "alpha-a3-job-1").Created = noon.Add(50 * time.Second)
 	for _, state := range []string{scenetest.PoweringUp, scenetest.Busy, "MIXED+CLOUD+DRAIN", scenetest.Idle, "IDLE+CLOUD+POWERING_DOWN"} {
 		w.Nodes("alpha-a3-0", state)
-		w.pass(time.Minute)
+		w.pass(1)
 	}
 	w.counts(120, "slurmflex_machine_seconds_total", "a3", "used")
 	w.counts(130, "slurmflex_machine_seconds_total", "a3", "idle")
 
 	w.Snap.Instances[0].Status = "TERMINATED"
-	w.pass(time.Hour)
+	w.pass(60)
 	w.counts(130, "slurmflex_machine_seconds_total", "a3", "idle") // a stopped machine is not billed
 }
 
@@ -265,7 +268,7 @@ func TestKeptAndReusedMachinesAreDistinguished(t *testing.T) {
 	jobOn := func(id uint32) {
 		w.Nodes("alpha-a3-2", scenetest.Busy)
 		w.Snap.Jobs = []slurm.Job{{ID: id, State: slurm.JobRunning, Nodes: []string{"alpha-a3-2"}}}
-		w.pass(time.Minute)
+		w.pass(1)
 		w.Snap.Nodes[2].LastBusyTime = w.now
 	}
 	seconds := func() (by []float64) {
@@ -282,7 +285,7 @@ func TestKeptAndReusedMachinesAreDistinguished(t *testing.T) {
 	w.counts(1, "slurmflex_machine_reuses_total", "a3")
 	w.Nodes("alpha-a3-2", scenetest.Idle)
 	for range 4 {
-		w.pass(time.Minute)
+		w.pass(1)
 	}
 	assert.Equal(t, []float64{60, 120, 60, 180}, seconds(), "an interval counts as what is seen at its end")
 }
@@ -293,13 +296,13 @@ func TestFailedRequestIsCountedOnce(t *testing.T) {
 	w.pass(0)
 	w.group("alpha-a3-job-1", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseConfig})
 	for range 2 {
-		w.pass(time.Minute)
+		w.pass(1)
 		w.counts(1, "slurmflex_failures_total", "configuration")
 		w.counts(float64(w.now.Unix()), "slurmflex_last_failure_timestamp_seconds", "configuration")
 	}
 	at := float64(w.now.Unix())
 	w.Snap.Groups[0].Requests = append(w.Snap.Groups[0].Requests, mig.Request{Name: "a2", State: mig.Accepted})
-	w.pass(time.Minute)
+	w.pass(1)
 	w.counts(at, "slurmflex_last_failure_timestamp_seconds", "configuration") // it is being tried again
 }
 
@@ -309,25 +312,25 @@ func TestMachinesLostUnderAJobAreCounted(t *testing.T) {
 	lost := plan.Plan{Losses: []scene.Loss{{NodeSet: "a3", Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Jobs: []uint32{7}, Cause: scene.Gone}}}
 	count := func() float64 { return w.value("slurmflex_machines_lost_total", "gone", "a3") }
 	for _, p := range []plan.Plan{lost, {}, lost} {
-		w.Saw(w.Scene(), p)
+		w.saw(p)
 		assert.Zero(t, count(), "a list may be wrong once")
 	}
-	w.Saw(w.Scene(), lost)
-	w.Saw(w.Scene(), lost)
+	w.saw(lost)
+	w.saw(lost)
 	assert.Equal(t, 2.0, count())
 	lost.Losses[0].Certain, lost.Losses[0].Nodes = true, []string{"alpha-a3-2"}
-	w.Saw(w.Scene(), lost)
-	w.Saw(w.Scene(), lost)
+	w.saw(lost)
+	w.saw(lost)
 	assert.Equal(t, 3.0, count(), "a loss found by two passes counts immediately")
 }
 
 func TestLossIsNotCountedAgainAfterAnOutage(t *testing.T) {
 	w := newWorld(t)
 	lost := plan.Plan{Losses: []scene.Loss{{NodeSet: "a3", Region: scenetest.US, Nodes: []string{"alpha-a3-0"}, Cause: scene.Gone, Certain: true}}}
-	w.Saw(w.Scene(), lost)
+	w.saw(lost)
 	w.Snap.Unseen = map[string]error{scenetest.US: errors.New("503")}
-	w.Saw(w.Scene(), plan.Plan{})
+	w.saw(plan.Plan{})
 	w.Snap.Unseen = nil
-	w.Saw(w.Scene(), lost)
+	w.saw(lost)
 	w.counts(1, "slurmflex_machines_lost_total", "gone", "a3")
 }

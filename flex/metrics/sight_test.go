@@ -162,7 +162,7 @@ func TestRegionReadBeforeKeepsItsGauges(t *testing.T) {
 	w.Snap.LastKnown = map[string]scene.LastKnown{scenetest.US: {At: at, Groups: w.Snap.Groups, Instances: w.Snap.Instances}}
 	w.Snap.Unseen = map[string]error{scenetest.US: errors.New("503 backendError")}
 	w.Snap.Groups, w.Snap.Instances = nil, nil
-	w.pass(time.Hour)
+	w.pass(60)
 	w.counts(leases, "slurmflex_leases", "a3")
 	w.counts(0, "slurmflex_region_readable", scenetest.US)
 	w.counts(seconds(at), "slurmflex_region_last_read_timestamp_seconds", scenetest.US)
@@ -195,7 +195,7 @@ func TestMachineIsIdleSinceItsLastJobOrCreation(t *testing.T) {
 		if c.change != nil {
 			c.change(w.Config.FlexSetOf("alpha-a3-1").Flex, in)
 		}
-		w.pass(2 * time.Hour)
+		w.pass(2 * 60)
 		assert.Equal(t, c.idle.Seconds(), w.value("slurmflex_longest_idle_seconds", "a3"), "%s, busy until %s", c.state, c.busy)
 	}
 }
@@ -218,7 +218,7 @@ func TestLeaseCutsOffALongerJob(t *testing.T) {
 		w.group("alpha-a3-job-1")
 		w.Machine("alpha-a3-0", "alpha-a3-job-1").Terminates = noon.Add(10 * time.Hour)
 		w.Machine("alpha-a3-1", "alpha-a3-job-1").Terminates = noon.Add(3 * time.Hour)
-		w.pass(time.Minute)
+		w.pass(1)
 		found, err := testutil.GatherAndCount(w.registry, "slurmflex_next_cutoff_timestamp_seconds")
 		require.NoError(t, err)
 		assert.Equal(t, c.cuts, found == 1, name)

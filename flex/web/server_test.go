@@ -134,6 +134,9 @@ func (w *world) page(target string, change ...func(*http.Request)) string {
 	return w.get(target, change...).Body.String()
 }
 
+// typeOf returns the content type of the answer to a request.
+func (w *world) typeOf(target string) string { return w.get(target).Header().Get("Content-Type") }
+
 // contains checks that a page contains all these texts.
 func contains(t *testing.T, page string, texts ...string) {
 	t.Helper()
@@ -221,7 +224,7 @@ func TestTextOfOthersIsNeverMarkup(t *testing.T) {
 		}
 		assert.Contains(t, body, "&lt;script&gt;alert(1)", target)
 	}
-	assert.Equal(t, "application/json", w.get("/status.json").Header().Get("Content-Type"))
+	assert.Equal(t, "application/json", w.typeOf("/status.json"))
 	assert.NotContains(t, w.page("/status.json"), "<script>")
 }
 
@@ -348,9 +351,9 @@ func TestEveryAnswerRestrictsBrowsers(t *testing.T) {
 		assert.Equal(t, "nosniff", h.Get("X-Content-Type-Options"), target)
 		assert.Equal(t, "no-referrer", h.Get("Referrer-Policy"), target)
 	}
-	assert.Contains(t, w.get("/page.js").Header().Get("Content-Type"), "javascript")
-	assert.Contains(t, w.get("/style.css").Header().Get("Content-Type"), "text/css")
-	assert.Equal(t, "image/svg+xml", w.get("/icon.svg").Header().Get("Content-Type"))
+	assert.Contains(t, w.typeOf("/page.js"), "javascript")
+	assert.Contains(t, w.typeOf("/style.css"), "text/css")
+	assert.Equal(t, "image/svg+xml", w.typeOf("/icon.svg"))
 }
 
 func TestTakenAddressIsLoggedOnceAndServedWhenFree(t *testing.T) {

@@ -264,6 +264,14 @@ func golden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
+// contains checks that a text contains all these parts.
+func contains(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		assert.Contains(t, text, part)
+	}
+}
+
 // narrow checks that a text fits a width.
 func narrow(t *testing.T, text string, width int) {
 	t.Helper()

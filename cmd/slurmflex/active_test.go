@@ -19,8 +19,7 @@ func (w *world) standingBy(primary string) {
 }
 
 func TestBackupHostDoesNothingWhileThePrimaryIsUp(t *testing.T) {
-	w := newWorld(t)
-	w.left()
+	w := left(t)
 	w.standingBy("UP")
 	for _, command := range []string{"sync", "gc"} {
 		r := w.runs(command)
@@ -49,8 +48,7 @@ func (w *world) slurmUser(user string) {
 }
 
 func TestModifyingCommandsRunOnlyAsSlurmUser(t *testing.T) {
-	w := newWorld(t)
-	w.left()
+	w := left(t)
 	w.slurmUser("slurm(4294967294)")
 	for _, command := range []string{"daemon", "sync", "gc"} {
 		r := w.fails(command)

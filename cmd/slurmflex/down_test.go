@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -15,8 +14,7 @@ import (
 )
 
 func TestDownStartsOnlyAfterTheClusterNameIsTyped(t *testing.T) {
-	w := newWorld(t)
-	w.left()
+	w := left(t)
 	for _, c := range []struct {
 		typed string
 		exit  int
@@ -35,13 +33,10 @@ func TestDownStartsOnlyAfterTheClusterNameIsTyped(t *testing.T) {
 }
 
 func TestDownReportsAsJSON(t *testing.T) {
-	w := newWorld(t)
-	w.left()
+	w := left(t)
 	r := w.runs("down", "--yes", "--json")
 	var done view.Takedown
-	decoder := json.NewDecoder(strings.NewReader(r.stdout.String()))
-	decoder.DisallowUnknownFields()
-	require.NoError(t, decoder.Decode(&done))
+	r.decodes(&done)
 	assert.Equal(t, view.EnvelopeOf("down"), done.Envelope)
 	var did []string
 	for _, a := range done.Actions {

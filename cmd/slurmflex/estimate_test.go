@@ -59,8 +59,7 @@ func TestMissingHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
 }
 
 func TestRunningJobHasNoEstimate(t *testing.T) {
-	w := newWorld(t)
-	w.left()
+	w := left(t)
 	w.jobs("812 2:00:00 RUNNING alpha-a3-[0-1]", "813 2:00:00 PENDING (null)")
 	w.nodes("ALLOCATED+CLOUD", 0, 1)
 	w.fails("estimate", "812").complains("job 812 has its machines")

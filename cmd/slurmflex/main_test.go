@@ -102,10 +102,13 @@ func (r *process) printed(text string) {
 	assert.Equal(r, text, r.stdout.String())
 }
 
-// decodes reads the JSON on stdout.
+// decodes reads stdout, which must be one JSON object without unknown fields.
 func (r *process) decodes(into any) {
 	r.Helper()
-	require.NoError(r, json.Unmarshal(r.stdout.Bytes(), into))
+	decoder := json.NewDecoder(strings.NewReader(r.stdout.String()))
+	decoder.DisallowUnknownFields()
+	require.NoError(r, decoder.Decode(into), "%s: %s", r, &r.stdout)
+	assert.False(r, decoder.More(), "%s: it is one object", r)
 }
 
 // shows asserts that stdout contains the words.
@@ -144,6 +147,12 @@ func requireLine(t testing.TB, text string, words ...string) {
 	t.Helper()
 	require.Equal(t, 1, strings.Count(text, "\n"), "one line: %s", text)
 	require.True(t, strings.HasSuffix(text, "\n"), "one line: %s", text)
+	contains(t, text, words...)
+}
+
+// contains checks that a text contains all the words.
+func contains(t testing.TB, text string, words ...string) {
+	t.Helper()
 	for _, w := range words {
 		assert.Contains(t, text, w)
 	}

@@ -14,31 +14,34 @@ import (
 )
 
 // manager plays systemd's part for a service: a socket that receives notifications.
-type manager struct{ *net.UnixConn }
+type manager struct {
+	*net.UnixConn
+	testing.TB
+}
 
 func newManager(t *testing.T, socket string) manager {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	return manager{conn}
+	return manager{conn, t}
 }
 
 // reads returns the next message.
-func (m manager) reads(t *testing.T) string {
-	t.Helper()
-	require.NoError(t, m.SetReadDeadline(time.Now().Add(slack)))
+func (m manager) reads() string {
+	m.Helper()
+	require.NoError(m, m.SetReadDeadline(time.Now().Add(slack)))
 	buffer := make([]byte, 64<<10)
 	n, err := m.Read(buffer)
-	require.NoError(t, err)
+	require.NoError(m, err)
 	return string(buffer[:n])
 }
 
 // hears returns the next message as its assignments.
-func (m manager) hears(t *testing.T) map[string]string {
-	t.Helper()
+func (m manager) hears() map[string]string {
+	m.Helper()
 	state := map[string]string{}
-	for line := range strings.Lines(m.reads(t)) {
+	for line := range strings.Lines(m.reads()) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		state[key] = value
 	}
@@ -46,11 +49,11 @@ func (m manager) hears(t *testing.T) map[string]string {
 }
 
 // hearsNothing asserts that no message has arrived.
-func (m manager) hearsNothing(t *testing.T) {
-	t.Helper()
-	require.NoError(t, m.SetReadDeadline(time.Now()))
+func (m manager) hearsNothing() {
+	m.Helper()
+	require.NoError(m, m.SetReadDeadline(time.Now()))
 	n, err := m.Read(make([]byte, 1))
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "%d bytes", n)
+	require.ErrorIs(m, err, os.ErrDeadlineExceeded, "%d bytes", n)
 }
 
 // service prepares the daemon as systemd starts it: Type=notify, with a watchdog.
@@ -62,26 +65,25 @@ func (w *world) service(socket string) *process {
 }
 
 func TestDaemonNotifiesSystemd(t *testing.T) {
-	w := newWorld(t)
-	w.left()
+	w := left(t)
 	m := newManager(t, w.path("notify"))
 	d := w.service(w.path("notify"))
 	require.NoError(t, d.Start())
 	assert.Equal(t, map[string]string{
 		"READY": "1", "STATUS": "ready; first pass running",
 		"WATCHDOG_USEC": "4800000000", // an interval of 1 h, and 20 min for the pass
-	}, m.hears(t))
-	state := m.hears(t)
+	}, m.hears())
+	state := m.hears()
 	assert.Equal(t, "1", state["WATCHDOG"])
 	assert.Regexp(t, `^ok: 2 machines, 0 requests waiting; last pass 20\S+Z$`, state["STATUS"])
 
 	d.signal(unix.SIGTERM)
 	for state["STOPPING"] == "" {
-		state = m.hears(t)
+		state = m.hears()
 	}
 	assert.Equal(t, map[string]string{"STOPPING": "1", "STATUS": "stopping"}, state)
 	d.exits(exitDone).settle()
-	m.hearsNothing(t)
+	m.hearsNothing()
 }
 
 // locked reports whether a process holds the file's lock, without touching the lock.
@@ -97,8 +99,8 @@ func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 	m := newManager(t, w.path("notify"))
 	d := w.service(w.path("notify"))
 	require.NoError(t, d.Start())
-	require.Equal(t, "1", m.hears(t)["READY"])
-	require.Equal(t, "1", m.hears(t)["WATCHDOG"])
+	require.Equal(t, "1", m.hears()["READY"])
+	require.Equal(t, "1", m.hears()["WATCHDOG"])
 
 	holder, err := os.Create(w.path("run/round.lock"))
 	require.NoError(t, err)
@@ -107,11 +109,11 @@ func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 	begun := w.count("squeue")
 	w.wakeUp()
 	w.eventually(func() bool { return w.locked("run/next.lock") }, "the pass waits for its turn")
-	m.hearsNothing(t)
+	m.hearsNothing()
 	require.Equal(t, begun, w.count("squeue"))
 
 	require.NoError(t, holder.Close())
-	assert.Equal(t, "1", m.hears(t)["WATCHDOG"])
+	assert.Equal(t, "1", m.hears()["WATCHDOG"])
 	d.stops()
 }
 
@@ -121,9 +123,9 @@ func TestSystemdIsNotifiedWhyPassesFail(t *testing.T) {
 	m := newManager(t, w.path("notify"))
 	d := w.service(w.path("notify"))
 	require.NoError(t, d.Start())
-	require.Equal(t, "1", m.hears(t)["READY"], "it serves hooks")
+	require.Equal(t, "1", m.hears()["READY"], "it serves hooks")
 	assert.Equal(t, map[string]string{
 		"WATCHDOG": "1", "STATUS": "cannot reconcile: read slurm.conf: scontrol show config: Unable to contact slurm controller",
-	}, m.hears(t), "it keeps trying")
+	}, m.hears(), "it keeps trying")
 	d.stops()
 }

@@ -21,8 +21,7 @@ func (r *process) unread() *os.File {
 }
 
 func TestPassWithClosedOutputCompletes(t *testing.T) {
-	w := newWorld(t)
-	w.left()
+	w := left(t)
 	gc := w.flex("gc")
 	require.NoError(t, gc.unread().Close())
 	gc.exits(exitFailed) // its output is lost

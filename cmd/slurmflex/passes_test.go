@@ -16,8 +16,7 @@ import (
 // create.
 func mixed(t *testing.T) *world {
 	t.Helper()
-	w := newWorld(t)
-	w.left()
+	w := left(t)
 	w.nodes(poweringUp, 2, 2)
 	w.jobs("813 1:00:00 CONFIGURING alpha-a3-2")
 	return w

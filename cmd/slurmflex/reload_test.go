@@ -55,14 +55,10 @@ func TestBrokenConfigurationFileIsNamedButStopsNoProcess(t *testing.T) {
 	says("configuration file differs from the running configuration")
 	const problem = "the configuration file is invalid; the daemon keeps the one from "
 	for _, command := range [][]string{{"status"}, {"status", "--nodeset", "a3"}, {"status", "--json"}} {
-		says := unwrapped(w.runs(command...))
-		assert.Contains(t, says, problem)
-		assert.Contains(t, says, "not YAML")
-		assert.Contains(t, says, "812", "the waiting job is shown as before")
+		contains(t, unwrapped(w.runs(command...)), problem, "not YAML", "812") // the waiting job is shown as before
 	}
 	assert.Contains(t, w.prints("why", "812"), "job 812 (ada)")
-	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_config_valid 0\n")
-	assert.Contains(t, shown(address, "/metrics"), "\ngo_goroutines ")
+	contains(t, shown(address, "/metrics"), "\nslurmflex_config_valid 0\n", "\ngo_goroutines ")
 	assert.Equal(t, "ok, cluster alpha\n", shown(address, "/healthz"), "the daemon itself is well")
 
 	d.signal(unix.SIGHUP)
@@ -110,20 +106,18 @@ func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 	resume := func(code int) (printed, logged string) {
 		t.Helper()
 		r := w.resume("alpha-a3-[0-1]", syslogSocketOf+"="+w.path("log/syslog")).exits(code)
-		return r.stderr.String(), syslog.reads(t)
+		return r.stderr.String(), syslog.reads()
 	}
 	printed, logged := resume(exitUsage)
 	assert.Contains(t, printed, w.path("config.yaml"))
 	assert.Regexp(t, `^<27>slurmflex\[\d+\]: nothing done: the configuration is invalid and the daemon is not reachable \{`, logged)
-	assert.Contains(t, logged, "slurmflex.interval")
-	assert.Contains(t, logged, `"nodes": "alpha-a3-[0-1]"`)
+	contains(t, logged, "slurmflex.interval", `"nodes": "alpha-a3-[0-1]"`)
 
 	wakeUps := w.listen()
 	for len(wakeUps) == 0 { // a busy machine may delay the daemon
 		_, logged = resume(exitDone)
 	}
-	assert.Contains(t, logged, "the daemon was woken up")
-	assert.Contains(t, logged, "slurmflex.interval")
+	contains(t, logged, "the daemon was woken up", "slurmflex.interval")
 	assert.Equal(t, wake.Call{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
 	w.assertUntouched()
 }
@@ -138,7 +132,7 @@ func TestHookWithoutALogFileLogsToSyslog(t *testing.T) {
 	require.NoError(t, os.RemoveAll(w.path("log")))
 	w.hook("suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(exitUsage)
 	for _, says := range []string{"nothing done", "log file cannot be opened; logging to syslog", "nothing done"} {
-		assert.Contains(t, syslog.reads(t), "]: "+says)
+		assert.Contains(t, syslog.reads(), "]: "+says)
 	}
 }
 

@@ -14,9 +14,7 @@ func TestWhyShowsStoryOfEndedJobWithoutADaemon(t *testing.T) {
 	w := newWorld(t)
 	w.leases()
 	text := w.prints("why", "812")
-	assert.Contains(t, text, "job 812 (ada)   ENDED at ")
-	assert.Contains(t, text, "after running for 1h48m on alpha-a3-0")
-	assert.Contains(t, text, "machines created: 1 of 1 node\n")
+	contains(t, text, "job 812 (ada)   ENDED at ", "after running for 1h48m on alpha-a3-0", "machines created: 1 of 1 node\n")
 	assert.NotContains(t, text, "NOT IN SLURM")
 
 	var story view.Answer
@@ -28,17 +26,14 @@ func TestWhyShowsStoryOfEndedJobWithoutADaemon(t *testing.T) {
 	assert.NotContains(t, w.prints("why", "--story", "812"), "Story:", "it is of an earlier job")
 	w.runs("sync")
 	assert.NotContains(t, w.prints("why", "812"), "Story:")
-	text = w.prints("why", "--story", "812")
-	assert.Contains(t, text, "\nStory:\n")
-	assert.Contains(t, text, "nodes allocated: alpha-a3-[0-1]\n")
+	contains(t, w.prints("why", "--story", "812"), "\nStory:\n", "nodes allocated: alpha-a3-[0-1]\n")
 }
 
 func TestWhyShowsTheDaemonsStory(t *testing.T) {
 	w := newWorld(t)
 	w.waiting()
 	w.served()
-	text := w.prints("why", "--story", "812")
-	assert.Contains(t, text, "nodes allocated: alpha-a3-[0-1]\n")
+	assert.Contains(t, w.prints("why", "--story", "812"), "nodes allocated: alpha-a3-[0-1]\n")
 }
 
 func TestSummaryIsOneLineForAJobsOutput(t *testing.T) {

@@ -224,9 +224,10 @@ func (w *world) waiting() {
 	w.jobs("812 2:00:00 CONFIGURING alpha-a3-[0-1]")
 }
 
-// left creates machines for nodes 0 and 1, which have no job any more.
-func (w *world) left() {
-	w.Helper()
+// left returns a world with machines of nodes 0 and 1, which have no job any more.
+func left(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
 	w.waiting()
 	w.runs("sync")
 	require.Equal(w, []string{"alpha-a3-0 RUNNING", "alpha-a3-1 RUNNING"}, w.machines())
@@ -234,6 +235,7 @@ func (w *world) left() {
 	w.jobs()
 	w.remove("calls")
 	w.cloud.ResetCalls()
+	return w
 }
 
 // flex prepares slurmflex with the world's configuration and Slurm's environment.
@@ -326,9 +328,7 @@ func (w *world) updates() []string {
 func (w *world) logged(level string, words ...string) {
 	w.Helper()
 	require.Len(w, w.log(level), 1)
-	for _, text := range words {
-		assert.Contains(w, w.log(level)[0], text)
-	}
+	contains(w, w.log(level)[0], words...)
 }
 
 // log returns the log file's entries of this level and asserts that each line is one entry.

@@ -663,7 +663,7 @@ var mutants = []mutant{
 	},
 	{
 		"a waiting door in a closed partition stays", "flex/plan/demand/stage.go",
-		"case !opened && len(d.Nodes) > 0 && isClosed(", "case false && isClosed(", planner,
+		"case !opened && isClosed(", "case false && isClosed(", planner,
 	},
 	{
 		"an unread region opens a door over kept machines", "flex/plan/sweeps/doors.go",

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -185,9 +186,12 @@ func (c *check) suits(r fakegce.Request) {
 func (c *check) behindDoors(r fakegce.Request) (jobs []*life) {
 	for _, name := range c.w.slurm.ReservationsOver(r.Instances) {
 		hold := memo.ParseHold(cluster, name)
-		if l := c.w.watch.queued(func(l *life) bool {
-			return hold.Kind == memo.DoorHold && l.State.Waits() && fmt.Sprint(l.ArrayID) == slurm.WholeOf(hold.Address)
-		}); l != nil {
+		waits := func(is func(*life) bool) *life {
+			return c.w.watch.queued(func(l *life) bool { return hold.Kind == memo.DoorHold && l.State.Waits() && is(l) })
+		}
+		l := cmp.Or(waits(func(l *life) bool { return l.Address() == hold.Address }),
+			waits(func(l *life) bool { return l.IsTasks() && fmt.Sprint(l.ArrayID) == slurm.WholeOf(hold.Address) }))
+		if l != nil {
 			jobs = append(jobs, l)
 		}
 	}

@@ -68,6 +68,26 @@ func TestDrainedNodeThatLosesItsMachineIsPoweredDown(t *testing.T) {
 	}
 }
 
+// The check has drained it before slurmd registered, and its job has gone.
+func TestNodeThatIsDrainedWhileItBootsForNobodyIsPoweredDown(t *testing.T) {
+	for why, goes := range map[string]bool{"health: no GPU": true, "rack 7": false} {
+		w := newChecked(drainedInBoot, why, why)
+		assert.NotContains(t, w.all(), "set nodes alpha-a3-1 power_down_force", "its job waits: %s", why)
+		w.Snap.Jobs, w.Snap.Reservations = nil, nil
+		assert.Equal(t, goes, strings.Contains(w.all(), "set nodes alpha-a3-1 power_down_force"), why)
+	}
+}
+
+func TestDrainedMachineThatNeverRegistersIsReturned(t *testing.T) {
+	w := newChecked(drainedInBoot, "health: no GPU", "health: no GPU")
+	assert.Empty(t, w.all(), "it may still register")
+	w.Config.FlexSetOf("alpha-a3-0").Flex.BootTimeout = 20 * time.Second
+	assert.Contains(t, w.all(), "return alpha-a3-1 to Slurm")
+	assert.Contains(t, w.plan().Problems.Texts(), "alpha-a3-1: the machine did not join Slurm within boot_timeout 00:00:20")
+}
+
+const drainedInBoot = "IDLE+CLOUD+DRAIN+POWERING_UP+NOT_RESPONDING+RESERVED"
+
 const drained = "IDLE+CLOUD+DRAIN+RESERVED"
 
 func TestMachineThatFailsItsCheckIsReplacedBehindTheDoor(t *testing.T) {

@@ -168,7 +168,7 @@ var mutants = []mutant{
 	},
 	{
 		"nodes that an admin drained are powered down", "flex/plan/sweeps/nodes.go",
-		"case m.State.IsIdle() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):\n\t\t\torphans",
+		"case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || w.IsChecked(m)):\n\t\t\torphans",
 		"default:\n\t\t\torphans", planner,
 	},
 	{

@@ -98,7 +98,7 @@ func (s builder) watchBoot(m *Node, b *Boots) {
 		switch {
 		case unhealthy != "" && !s.IsOld(in.Created, limit+breakerRest):
 			b.batches[in.batch()] = Later(b.batches[in.batch()], in.Created)
-		case checked: // it may still fail
+		case checked && m.Power != Rising: // it may still fail
 		case m.Power == On && !m.State.Has(slurm.NotResponding):
 			b.up = Later(b.up, in.Created)
 		case limit > 0 && m.Power == Rising && !m.Doubted && m.State.Base != slurm.Down &&

@@ -13,7 +13,7 @@ import (
 
 // powerDownOrphans powers down rising nodes without a job: the job was cancelled or requeued. Slurm
 // itself would leave them as they are, or place another job on them without calling slurmflex. It
-// leaves drained and DOWN nodes to the admin.
+// leaves nodes to the admin that are DOWN or that no health check has drained.
 func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	var orphans []string
 	for _, m := range w.Nodes() {
@@ -23,7 +23,7 @@ func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		switch {
 		case m.State.Held():
 			s.Expect = append(s.Expect, "node "+m.Name+" to lose or show its job")
-		case m.State.IsIdle() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):
+		case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || w.IsChecked(m)):
 			orphans = append(orphans, m.Name)
 		}
 	}

@@ -142,19 +142,17 @@ func (l *limits) needs(j *slurm.Job, set *config.NodeSet, nodes int) (slurm.Part
 	for name, count := range l.Seen.Allowances.ChargeOf(j).NeedsLicenses() {
 		needs["license/"+name] = count
 	}
-	for _, p := range l.Seen.Partitions {
-		known, ours := l.Config.Partition(p.Name)
-		if ours && set != nil && slices.Contains(known.NodeSets, set.Name) && slices.Contains(partitionsOf(j), p.Name) {
-			for name, each := range p.PerNode {
-				needs[name] = each * int64(nodes)
-			}
-			for name, count := range maps.Clone(needs) {
-				needs[name+slurm.Minutes] = count * minutes
-			}
-			return p, needs
-		}
+	there, _ := partitionsWith(l.Scene, j, set)
+	if len(there) == 0 {
+		return slurm.Partition{}, needs
 	}
-	return slurm.Partition{}, needs
+	for name, each := range there[0].PerNode {
+		needs[name] = each * int64(nodes)
+	}
+	for name, count := range maps.Clone(needs) {
+		needs[name+slurm.Minutes] = count * minutes
+	}
+	return there[0], needs
 }
 
 // ceilings returns the limits that apply to a job in the partition: of licenses, of QOS, and of its

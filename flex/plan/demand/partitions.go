@@ -18,7 +18,7 @@ func partitionsWith(s *scene.Scene, j *slurm.Job, set *config.NodeSet) (all []sl
 	known = true
 	for _, name := range partitionsOf(j) {
 		p, ours := s.Config.Partition(name)
-		if !ours || !slices.Contains(p.NodeSets, set.Name) {
+		if !ours || set == nil || !slices.Contains(p.NodeSets, set.Name) {
 			continue
 		}
 		i := slices.IndexFunc(s.Seen.Partitions, func(p slurm.Partition) bool { return p.Name == name })

@@ -56,10 +56,6 @@ func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 	all := stocks{scene: s, covered: Covered(s), of: map[string]*stock{}, isFree: func(m *scene.Node) bool {
 		return m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && len(m.Holders) == 0 && m.Door == nil
 	}}
-	ours := map[*config.NodeSet]bool{}
-	for _, set := range s.Config.FlexSets() {
-		ours[set] = true
-	}
 	return func(j *slurm.Job) (why string, frees time.Time) {
 		throttle := s.Throttle(j)
 		switch {
@@ -67,7 +63,7 @@ func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 		case throttle > 0 && strings.HasPrefix(j.Reason, "JobArrayTaskLimit"):
 			return ownLimit(throttle), time.Time{}
 		case slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance"): // it does not end before a lease
-			if short := all.shortOf(j, PlacesOf(s, ours, j)); short != nil {
+			if short := all.shortOf(j, PlacesOf(s, ours(s), j)); short != nil {
 				return all.text(short, j), short.frees
 			}
 		}

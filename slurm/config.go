@@ -51,9 +51,19 @@ func (c Config) Booted() time.Time {
 	return at
 }
 
-// Preempts reports whether slurmctld cancels, requeues or suspends jobs to start others.
-func (c Config) Preempts() bool {
-	return c["PreemptType"] != "" && c["PreemptType"] != "preempt/none"
+// Unplanned returns the parameter that keeps slurmflex from requesting what Slurm has planned, and why;
+// empty if none does.
+func (c Config) Unplanned() (parameter, why string) {
+	least := c.parameter("bf_min_prio_reserve", 0)
+	switch {
+	case c["PreemptType"] != "" && c["PreemptType"] != "preempt/none":
+		return "PreemptType", "Slurm preempts jobs (PreemptType), and jobs that wait PENDING would preempt others"
+	case c["SchedulerType"] != "sched/backfill":
+		return "SchedulerType", "only sched/backfill plans jobs (SchedulerType)"
+	case least > 0:
+		return "SchedulerParameters", fmt.Sprintf("Slurm plans no jobs of a priority below %d (bf_min_prio_reserve)", least)
+	}
+	return "", ""
 }
 
 // userForm matches a user name followed by the uid in parentheses.

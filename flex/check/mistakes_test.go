@@ -182,9 +182,20 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 			advice: "slurm.conf: SchedulerParameters: advice: bf_interval=120: machines for a waiting job are requested once backfill has planned it, up to 00:02:00 after its submission; set bf_interval=30\n" +
 				"slurm.conf:10: PartitionName=train: advice: MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than 23:00:00 start on no idle machine; set SchedulerParameters=bf_window=11520,bf_resolution=600",
 		},
+		"no plan for unimportant jobs": {
+			plant:  func(w *site) { w.set("SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_window=11520,bf_min_prio_reserve=1000") },
+			advice: "slurm.conf: SchedulerParameters: advice: bf_window=11520,bf_min_prio_reserve=1000: jobs wait CONFIGURING and not PENDING, because Slurm plans no jobs of a priority below 1000 (bf_min_prio_reserve); change it, or set waiting: configuring",
+		},
+		"late plans, for few jobs": {
+			plant: func(w *site) {
+				w.set("SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_window=11520,bf_min_age_reserve=600,bf_job_part_count_reserve=4")
+			},
+			advice: "slurm.conf: SchedulerParameters: advice: bf_min_age_reserve=600: backfill plans a job, and machines are requested for it, only when it has waited for so many seconds; remove it\n" +
+				"slurm.conf: SchedulerParameters: advice: bf_job_part_count_reserve=4: backfill plans so many jobs of a partition, and machines are requested for no others; remove it",
+		},
 		"no backfill": {
 			plant:  func(w *site) { w.set("SchedulerType", "sched/backfill", "sched/builtin") },
-			advice: "slurm.conf: SchedulerType: advice: sched/builtin: jobs wait CONFIGURING and not PENDING, because only sched/backfill plans jobs; set it, or waiting: configuring",
+			advice: "slurm.conf: SchedulerType: advice: sched/builtin: jobs wait CONFIGURING and not PENDING, because only sched/backfill plans jobs (SchedulerType); change it, or set waiting: configuring",
 		},
 		"nodes that stay up while slurmflex is down": {
 			plant: keepIdle("1200", "SuspendTime=GLOBAL PowerDownOnIdle=YES", "SuspendTime=INFINITE PowerDownOnIdle=NO"),

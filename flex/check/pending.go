@@ -1,6 +1,7 @@
 package check
 
 import (
+	"strings"
 	"time"
 
 	"slurmflex/config"
@@ -15,15 +16,23 @@ func (j *judge) pending() {
 	if j.cfg.Options.Waiting != config.Pending {
 		return
 	}
-	if conf.Preempts() {
-		j.conf(Advice, "PreemptType", "%s: jobs wait CONFIGURING and not PENDING, because jobs that wait PENDING would preempt others; if you want that, set waiting: configuring",
-			conf["PreemptType"])
-	}
-	if conf.BackfillWindow() == 0 {
-		j.conf(Advice, "SchedulerType", "%s: jobs wait CONFIGURING and not PENDING, because only sched/backfill plans jobs; set it, or waiting: configuring", conf["SchedulerType"])
+	if parameter, why := conf.Unplanned(); why != "" {
+		j.conf(Advice, parameter, "%s: jobs wait CONFIGURING and not PENDING, because %s; change it, or set waiting: configuring", conf[parameter], why)
 	} else if interval := conf.BackfillInterval(); interval > time.Minute {
 		j.conf(Advice, "SchedulerParameters", "bf_interval=%.0f: machines for a waiting job are requested once backfill has planned it, up to %s after its submission; set bf_interval=30", interval.Seconds(), slurm.Clock(interval))
 	}
+	for _, item := range conf.List("SchedulerParameters") {
+		name, value, _ := strings.Cut(item, "=")
+		if effect := delays[name]; effect != "" && value != "0" {
+			j.conf(Advice, "SchedulerParameters", "%s: %s; remove it", item, effect)
+		}
+	}
+}
+
+// delays holds what parameters of backfill do to jobs that wait for machines.
+var delays = map[string]string{
+	"bf_min_age_reserve":        "backfill plans a job, and machines are requested for it, only when it has waited for so many seconds",
+	"bf_job_part_count_reserve": "backfill plans so many jobs of a partition, and machines are requested for no others",
 }
 
 // pendingIn checks a partition whose jobs wait pending.

@@ -32,12 +32,13 @@ func (o Observer) readSettings(ctx context.Context) error {
 	shortestOf := func(option string, of func(slurm.Partition) slurm.Limit) time.Duration {
 		return shortest(limits(o.Config, conf.Seconds(option), partitions, of))
 	}
+	_, unplanned := conf.Unplanned()
 	*s = memory.Settings{
 		Settings: scene.Settings{
 			Partitions:     partitions,
 			ResumeTimeout:  shortestOf("ResumeTimeout", func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout }),
 			SuspendTime:    shortestOf("SuspendTime", func(p slurm.Partition) slurm.Limit { return p.SuspendTime }),
-			SlurmctldSince: conf.Booted(), Preempts: conf.Preempts(), BackfillWindow: conf.BackfillWindow(), Private: hidesJobs(conf),
+			SlurmctldSince: conf.Booted(), Unplanned: unplanned, BackfillWindow: conf.BackfillWindow(), Private: hidesJobs(conf),
 		},
 		Unread: unread, Enforced: conf.List("AccountingStorageEnforce"), Read: o.Now(),
 	}

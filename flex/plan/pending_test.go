@@ -465,7 +465,6 @@ func TestCoverIsMadeRaisedMovedAndReplaced(t *testing.T) {
 		"beyond its end":          {func(w waitingPending) { w.Snap.Reservations[0].End = noon.Add(-time.Second) }, again},
 		"with a longer bf_window": {func(w waitingPending) { w.Snap.BackfillWindow = 8 * 24 * time.Hour }, "change reservation COVER until 2026-11-29T11:00:00Z"},
 		"with a short bf_window":  {func(w waitingPending) { w.Snap.BackfillWindow = 90 * time.Minute }, "change reservation COVER until 2026-11-21T13:00:00Z"},
-		"without backfill":        {func(w waitingPending) { w.Snap.BackfillWindow = 0 }, "delete reservation COVER"},
 		"an hour old": {func(w waitingPending) {
 			w.Snap.Reservations[0].Name = memo.CoverReservation("alpha", memo.ColdCover, noon.Add(-61*time.Minute))
 		}, again},

@@ -134,9 +134,9 @@ func TestJobWithoutFreeNodesThatFitIsNotStuck(t *testing.T) {
 	assert.Equal(t, "needs 2 nodes; 1 of nodeset a3 is free, 3 excluded by the job", p.Held[0].Obstacle)
 }
 
-func TestCoverIsOffIfSlurmPreempts(t *testing.T) {
+func TestCoverIsOffWithoutSlurmsPlans(t *testing.T) {
 	w := newUnasked()
-	w.Snap.Preempts = true
+	w.Snap.Unplanned = "Slurm preempts jobs"
 	assert.Equal(t, "delete reservation COVER", w.onCovers())
 }
 

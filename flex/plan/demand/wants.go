@@ -44,16 +44,9 @@ func Covered(s *scene.Scene) map[*config.NodeSet]bool {
 // Uncovered returns why the jobs of nodesets cannot wait pending. Covered nodesets are left out.
 func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 	why := s.Config.Uncovered()
-	barred := ""
-	switch {
-	case s.Seen.Preempts:
-		barred = "Slurm preempts jobs (PreemptType), and jobs that wait pending would preempt others"
-	case s.Seen.BackfillWindow == 0:
-		barred = "Slurm plans no jobs, because SchedulerType is not sched/backfill"
-	}
-	if barred != "" {
+	if s.Seen.Unplanned != "" {
 		for _, set := range s.Config.FlexSets() {
-			why[set] = barred
+			why[set] = s.Seen.Unplanned
 		}
 		return why
 	}

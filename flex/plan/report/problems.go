@@ -250,7 +250,7 @@ func unserved(s *scene.Scene) (ps []scene.Problem) {
 func stuck(s *scene.Scene, held []demand.Wait) (ps []scene.Problem) {
 	for _, w := range held {
 		if w.IsStuck(s.Seen.Now) {
-			ps = append(ps, scene.NewProblem("job-stuck", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters",
+			ps = append(ps, scene.NewProblem("job-stuck", s.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters; backfill plans no job of a QOS with NoReserve or MinPrioThreshold",
 				s.Job(w.Job).Name(), w.NodeSet, scene.Roughly(s.Seen.Now.Sub(w.Since)), w.Obstacle))
 		}
 	}

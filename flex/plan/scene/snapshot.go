@@ -94,10 +94,10 @@ type Settings struct {
 	// SlurmctldSince is when slurmctld started; zero if unknown.
 	SlurmctldSince time.Time
 
-	// Preempts reports whether Slurm ends or suspends jobs in favour of others (PreemptType).
-	Preempts bool
+	// Unplanned is why slurmflex cannot request what Slurm has planned; empty if it can.
+	Unplanned string
 
-	// BackfillWindow is how far ahead Slurm's backfill plans jobs; 0: it runs no backfill.
+	// BackfillWindow is how far ahead Slurm's backfill plans jobs; 0 without backfill.
 	BackfillWindow time.Duration
 
 	// Private reports whether Slurm hides jobs from users who do not own them.

@@ -191,9 +191,13 @@ func (c *check) behindDoors(r fakegce.Request) (jobs []*life) {
 		}
 		l := cmp.Or(waits(func(l *life) bool { return l.Address() == hold.Address }),
 			waits(func(l *life) bool { return l.IsTasks() && fmt.Sprint(l.ArrayID) == slurm.WholeOf(hold.Address) }))
-		if l != nil {
-			jobs = append(jobs, l)
+		if l == nil {
+			continue
 		}
+		if _, task, found := strings.Cut(hold.Address, "_"); found { // an owner's change may not have reached all tasks
+			l.ID = cmp.Or(c.w.slurm.TaskID(l.ArrayID, task), l.ID)
+		}
+		jobs = append(jobs, l)
 	}
 	return jobs
 }

@@ -38,6 +38,18 @@ func (c *Cluster) task(array uint32, text string) *job {
 	return nil
 }
 
+// TaskID returns the ID of the record that has the array's task; 0 if none is in the queue.
+func (c *Cluster) TaskID(array uint32, task string) uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, j := range c.queue {
+		if number, err := strconv.Atoi(task); err == nil && j.arrayID == array && slices.Contains(j.tasks, number) {
+			return j.id
+		}
+	}
+	return 0
+}
+
 // together reports whether the job stands for several array tasks that are not yet separate
 // jobs.
 func (j *job) together() bool { return len(j.tasks) > 1 }

@@ -21,8 +21,17 @@ type Allowance struct {
 // JobCount is the resource of an allowance that limits the number of jobs.
 const JobCount = "jobs"
 
-// PerJob is the limit of a single job. Resources that other jobs use do not count toward it.
-const PerJob = "MaxTRESPJ"
+// The limits of a single job, of each of its nodes, and of its minutes.
+const (
+	PerJob     = "MaxTRESPJ"
+	PerNode    = "MaxTRESPN"
+	JobMinutes = "MaxTRESMinsPJ"
+)
+
+// IsPerJob reports whether what other jobs use does not count toward the limit.
+func (a Allowance) IsPerJob() bool {
+	return slices.Contains([]string{PerJob, PerNode, JobMinutes}, a.Limit)
+}
 
 // Minutes follows a resource whose minutes an allowance limits. TotalMinutes is the limit that also counts
 // the minutes that jobs have used.
@@ -97,7 +106,7 @@ func ParseAssociations(out []byte, safe bool) (associations map[AssociationKey]*
 		}
 		line, _, _ = cutKey(line, "Comment")
 		key := AssociationKey{Account: wordAfter(line, "Account"), Partition: wordAfter(line, "Partition")}
-		a := &Association{Account: key.Account, Allowances: append(allowancesIn(line, "GrpJobs", "GrpTRES", "MaxJobs", PerJob), minutesIn(line, safe)...)}
+		a := &Association{Account: key.Account, Allowances: append(allowancesIn(line, "GrpJobs", "GrpTRES", "MaxJobs", PerJob, PerNode), minutesIn(line, safe)...)}
 		_, owner, _ := cutKey(line, "UserName")
 		owner, _, _ = cutKey(owner, "Partition") // a name may contain spaces
 		switch user := userForm.FindStringSubmatch(owner); {
@@ -128,12 +137,12 @@ func parseQOS(line string, safe bool) *QOS {
 	read := func(text string, keys ...string) map[string][]Allowance {
 		all := map[string][]Allowance{}
 		for _, m := range shareForm.FindAllStringSubmatch(text, -1) {
-			all[m[1]] = allowancesIn(m[2], keys...)
+			all[m[1]] = append(allowancesIn(m[2], keys...), minutesIn(m[2], safe)...)
 		}
 		return all
 	}
 	return &QOS{
-		Allowances: append(allowancesIn(line, "GrpJobs", "GrpTRES", PerJob), minutesIn(line, safe)...),
+		Allowances: append(allowancesIn(line, "GrpJobs", "GrpTRES", PerJob, PerNode), minutesIn(line, safe)...),
 		Accounts:   read(accounts, "MaxJobsPA", "MaxTRESPA"),
 		Users:      read(users, "MaxJobsPU", "MaxTRESPU"),
 		Uncharged:  unchargedForm.MatchString(line),
@@ -172,7 +181,7 @@ func minutesIn(text string, safe bool) []Allowance {
 	for _, a := range allowancesIn(strings.ReplaceAll(text, "=N(", "=0("), "GrpTRESRunMins") {
 		running[a.Of] = a.Used
 	}
-	all := allowancesIn(text, TotalMinutes, "GrpTRESRunMins")
+	all := allowancesIn(text, TotalMinutes, "GrpTRESRunMins", "MaxTRESRunMinsPA", "MaxTRESRunMinsPU", JobMinutes)
 	for i := range all {
 		a := &all[i]
 		switch {

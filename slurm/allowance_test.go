@@ -71,6 +71,16 @@ func TestMinutesThatRunningJobsMayUseCountWithSafe(t *testing.T) {
 	}
 }
 
+func TestLimitsOfNodesAndMinutesAreRead(t *testing.T) {
+	_, qos := associationsIn(t, "Current Association Manager state\n"+
+		"QOS=pn(1) UsageRaw=1.0 MaxTRESPJ= MaxTRESPN=cpu=4 MaxTRESMinsPJ=node=88 Account Limits= ml={MaxTRESRunMinsPA=node=77(7)} User Limits= ann(5)={MaxJobsPU=N(1) MaxTRESRunMinsPU=cpu=1000(30)}\n")
+	assert.Equal(t, &QOS{
+		Allowances: []Allowance{{PerNode, "cpu", 4, 0}, {JobMinutes, "node minutes", 88, 0}},
+		Accounts:   map[string][]Allowance{"ml": {{"MaxTRESRunMinsPA", "node minutes", 77, 7}}},
+		Users:      map[string][]Allowance{"5": {{"MaxTRESRunMinsPU", "cpu minutes", 1000, 30}}},
+	}, qos["pn"])
+}
+
 func TestTruncatedAssociationsAreNotRead(t *testing.T) {
 	for _, out := range []string{"", "slurm_load_assoc_mgr_info error", "Current Association Manager state\nClusterName=a Account=b"} {
 		_, _, err := ParseAssociations([]byte(out), true)

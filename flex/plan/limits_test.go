@@ -129,6 +129,19 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 			[]uint32{2, 3, 4},
 			"a job of its owner in account ml may use 1 node (MaxTRESPJ), and it needs 2",
 		},
+		"GPUs of each node": {
+			func(w limitedPending) {
+				w.limit("chem/ann", slurm.PerNode, "gres/gpu", 1, 0)
+				w.limit("ml/ann", slurm.PerNode, "gres/gpu", 2, 0)
+			},
+			[]uint32{1, 2, 3},
+			"a job of its owner in account chem may use 1 GPU of each node (MaxTRESPN), and it needs 2",
+		},
+		"minutes of a job": {
+			func(w limitedPending) { w.limit("chem/ann", slurm.JobMinutes, "node minutes", 59, 0) },
+			[]uint32{1, 2, 3},
+			"a job of its owner in account chem may use 59 node minutes (MaxTRESMinsPJ), and it needs 60",
+		},
 		"minutes in total": {
 			func(w limitedPending) { w.limit("ml", "GrpTRESMins", "cpu minutes", 1000, 400) },
 			[]uint32{1, 2, 4},
@@ -260,9 +273,9 @@ func TestUnreadLimitsAreReportedAndHoldNothingBack(t *testing.T) {
 	assert.Equal(t, []uint32{1}, doors)
 }
 
-// Slurm knows no limit on GPU hours, so it plans the jobs that one holds back, and others behind them.
+// Slurm plans late jobs and those that a limit on GPU hours holds back, and others behind them.
 // Each node of a job takes 8 GPU hours: 8 GPUs for 50 minutes, and job_duration_margin.
-func TestOtherJobsGetNodesOfJobsThatWaitForALimit(t *testing.T) {
+func TestOtherJobsGetNodesOfJobsThatGetNone(t *testing.T) {
 	newOver := func() limitedPending {
 		w := newLimitedPending()
 		for i, account := range []string{"ml", "chem"} {
@@ -283,6 +296,12 @@ func TestOtherJobsGetNodesOfJobsThatWaitForALimit(t *testing.T) {
 	assert.Equal(t, map[uint32]string{1: why}, held)
 	assert.Contains(t, w.all(), `set AdminComment of job 1: "flex-start: `+why+`"`)
 	assert.Contains(t, w.inSlurm(), "reserve alpha-a3-[2-7] from ")
+
+	w = newOver()
+	w.Config.Options.Limits, w.Snap.Spent = nil, scene.Spent{}
+	w.Snap.Late = map[uint32]scene.Late{1: {Until: noon.Add(time.Hour), Reason: "QOSMaxGRESPerNode"}}
+	doors, _ = w.doors()
+	assert.Equal(t, []uint32{2}, doors, "a late job")
 
 	w = newOver()
 	w.Requested(1, "alpha-a3-[0-7]", 0)

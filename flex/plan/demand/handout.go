@@ -40,7 +40,7 @@ type handout struct {
 type coveredNames struct {
 	sets   map[*config.NodeSet]bool
 	free   map[*config.NodeSet][]string   // cold nodes that Slurm has planned for no job that may get them, lowest first
-	spares bool                           // Slurm has planned jobs that a limit holds back, and others behind them
+	spares bool                           // Slurm has planned jobs that are late or that a limit holds back, and others behind them
 	short  map[*config.NodeSet]*slurm.Job // the most important job that its nodeset has too few free nodes for
 }
 
@@ -66,7 +66,7 @@ func handOut(s *scene.Scene) handed {
 		if !j.State.Waits() || h.isLater(j) || len(j.Planned) == 0 {
 			continue
 		}
-		if set := s.Config.FlexSetOf(j.Planned[0]); set != nil && (j.IsTasks() || len(s.DoorsOf(j.ID)) == 0) && h.limits.obstacle(j, set) != "" {
+		if set := s.Config.FlexSetOf(j.Planned[0]); set != nil && (isLate(s, j) || (j.IsTasks() || len(s.DoorsOf(j.ID)) == 0) && h.limits.obstacle(j, set) != "") {
 			h.spares = true
 			continue
 		}

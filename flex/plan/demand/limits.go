@@ -121,12 +121,20 @@ func (l *limits) overBudget(j *slurm.Job, set *config.NodeSet) string {
 
 // exceeds reports whether the job needs more than the ceiling leaves.
 func (l *limits) exceeds(c ceiling, needs map[string]int64) bool {
-	return needs[c.Of] > 0 && l.used(c)+needs[c.Of] > c.Most
+	return needs[c.Of] > 0 && l.used(c)+c.takes(needs) > c.Most
+}
+
+// takes returns how much of the ceiling the job takes.
+func (c ceiling) takes(needs map[string]int64) int64 {
+	if c.Limit == slurm.PerNode {
+		return needs[c.Of] / max(needs["node"], 1)
+	}
+	return needs[c.Of]
 }
 
 // used returns how much of the ceiling jobs use or are about to use.
 func (l *limits) used(c ceiling) int64 {
-	if c.Limit == slurm.PerJob {
+	if c.IsPerJob() {
 		return 0
 	}
 	return c.Used + l.taken[c.Allowance]
@@ -201,8 +209,12 @@ func (l *limits) text(c ceiling, needs map[string]int64) string {
 	switch {
 	case c.Limit == "Licenses":
 		return fmt.Sprintf("%d of %d licenses of %s are in use or requested, and the job needs %d", l.used(c), c.Most, strings.TrimPrefix(c.Of, "license/"), needs[c.Of])
-	case c.Limit == slurm.PerJob:
-		return fmt.Sprintf("a job of %s may use %s (%s), and it needs %d", c.whose, what, c.Limit, needs[c.Of])
+	case c.IsPerJob():
+		each := ""
+		if c.Limit == slurm.PerNode {
+			each = " of each node"
+		}
+		return fmt.Sprintf("a job of %s may use %s%s (%s), and it needs %d", c.whose, what, each, c.Limit, c.takes(needs))
 	case c.Limit == slurm.TotalMinutes:
 		return fmt.Sprintf("%s may use %s in total (%s): %d are used or requested, and the job needs %d", c.whose, what, c.Limit, l.used(c), needs[c.Of])
 	case c.Of == slurm.JobCount:

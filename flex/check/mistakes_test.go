@@ -183,7 +183,9 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 				"slurm.conf:10: PartitionName=train: advice: MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than 23:00:00 start on no idle machine; set SchedulerParameters=bf_window=11520,bf_resolution=600",
 		},
 		"no plan for unimportant jobs": {
-			plant:  func(w *site) { w.set("SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_window=11520,bf_min_prio_reserve=1000") },
+			plant: func(w *site) {
+				w.set("SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_window=11520,bf_min_prio_reserve=1000")
+			},
 			advice: "slurm.conf: SchedulerParameters: advice: bf_window=11520,bf_min_prio_reserve=1000: jobs wait CONFIGURING and not PENDING, because Slurm plans no jobs of a priority below 1000 (bf_min_prio_reserve); change it, or set waiting: configuring",
 		},
 		"late plans, for few jobs": {

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
@@ -75,18 +77,23 @@ func (w limitedPending) limit(name, limit, of string, most, used int64) {
 func (w limitedPending) doors() (doors []uint32, held map[uint32]string) {
 	p := w.plan()
 	held = map[uint32]string{}
-	for _, a := range p.Actions {
-		if use, ok := a.(action.UseReservation); ok && !use.Leave {
-			doors = append(doors, use.Job)
-		}
-	}
 	for _, wait := range p.Held {
 		// Not a limit.
 		if !strings.HasPrefix(wait.Obstacle, "needs ") && !strings.HasPrefix(wait.Obstacle, "Slurm has") && !strings.HasPrefix(wait.Obstacle, "free nodes") {
 			held[wait.Job] = wait.Obstacle
 		}
 	}
-	return doors, held
+	return doorsIn(p), held
+}
+
+// doorsIn returns the jobs that get doors.
+func doorsIn(p plan.Plan) (jobs []uint32) {
+	for _, a := range p.Actions {
+		if use, ok := a.(action.UseReservation); ok && !use.Leave {
+			jobs = append(jobs, use.Job)
+		}
+	}
+	return jobs
 }
 
 var ml, chem = slurm.Charge{Account: "ml", QOS: "normal"}, slurm.Charge{Account: "chem", QOS: "normal"}
@@ -271,6 +278,37 @@ func TestUnreadLimitsAreReportedAndHoldNothingBack(t *testing.T) {
 	assert.Contains(t, strings.Join(p.Problems.Texts(), "\n"), "could not be read")
 	doors, _ := w.doors()
 	assert.Equal(t, []uint32{1}, doors)
+}
+
+// Slurm plans all nodes for tasks that a limit holds back, and the job behind them beyond its window.
+func TestJobThatSlurmCannotPlanBehindRestingTasksGetsNodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		given func(limitedPending)
+		want  []uint32
+	}{
+		"their array's limit": {func(w limitedPending) { w.Snap.Jobs[0].ArrayTask = "2-9%2" }, []uint32{2}},
+		"their account's":     {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 2) }, []uint32{2}},
+		"no limit":            {func(limitedPending) {}, nil},
+		"two tasks may start": {func(w limitedPending) { w.Snap.Jobs[0].ArrayTask = "2-9%4" }, nil},
+		"not for long enough": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 2); w.Snap.Unasked[2] = noon }, nil},
+		"it lacks a license":  {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 2); w.Snap.Jobs[1].Reason = "Licenses" }, nil},
+		"on nodes of a switch": {func(w limitedPending) {
+			w.limit("ml", "GrpTRES", "node", 2, 2)
+			w.Snap.Allowances.Charges[2] = slurm.Charge{Account: "chem", QOS: "normal", ByPosition: true}
+		}, nil},
+	} {
+		w := newLimitedPending()
+		w.waits(1, ml).ArrayTask = "2-9"
+		w.waits(1, chem)
+		w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
+		for i := range 2 {
+			w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{ID: uint32(10 + i), ArrayID: 1, ArrayTask: fmt.Sprint(i), State: slurm.JobRunning, Partition: "train", User: "ann", Nodes: []string{fmt.Sprintf("alpha-a3-%d", i)}})
+			w.Snap.Nodes[i].State = slurm.ParseState("ALLOCATED+CLOUD")
+		}
+		w.Snap.Unasked = map[uint32]time.Time{2: noon.Add(-3 * time.Minute)}
+		test.given(w)
+		assert.Equal(t, test.want, doorsIn(plan.Compute(scene.Of(w.Config, w.Snap))), name)
+	}
 }
 
 // Slurm plans late jobs and those that a limit on GPU hours holds back, and others behind them.

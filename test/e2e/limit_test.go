@@ -31,3 +31,18 @@ func TestLimitOfGPUHoursHoldsRequestsBack(t *testing.T) {
 
 	cancelForGood(t, l, first, second, third, other)
 }
+
+// The array's owner lets four tasks run at once. Slurm plans four further ones on the free nodes, and no other
+// job before the end of its window.
+func TestTasksBeyondTheirArraysLimitHoldNobodyBack(t *testing.T) {
+	l := withDaemon(t)
+	shut(t, l)
+	array := submit(t, l, "-p", "train", "-N1", "--time=240", "--array=0-19%4")
+	awaitRequest(t, l, "alpha-a3-arr-"+array)
+	other := submit(t, l, "-p", "train", "-N2", "--time=15")
+	awaitShown(t, 4*time.Minute, "the request of the other job", func() (string, bool) {
+		g, _ := state(t, l).Group("alpha-a3-job-" + other)
+		return slurmflex(t, l, "why", other), len(g.Requests) > 0
+	})
+	cancelForGood(t, l, array, other)
+}

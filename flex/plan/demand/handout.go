@@ -40,7 +40,7 @@ type handout struct {
 type coveredNames struct {
 	sets   map[*config.NodeSet]bool
 	free   map[*config.NodeSet][]string   // cold nodes that Slurm has planned for no job that may get them, lowest first
-	spares bool                           // Slurm has planned jobs that are late or that a limit holds back, and others behind them
+	spares map[*config.NodeSet]bool       // where Slurm may have planned jobs that rest, and others behind them or not at all
 	short  map[*config.NodeSet]*slurm.Job // the most important job that its nodeset has too few free nodes for
 }
 
@@ -50,7 +50,7 @@ type coveredNames struct {
 func handOut(s *scene.Scene) handed {
 	h := &handout{
 		Scene: s, jobs: ByImportance(s),
-		coveredNames: coveredNames{sets: Covered(s), free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{}},
+		coveredNames: coveredNames{sets: Covered(s), free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{}, spares: map[*config.NodeSet]bool{}},
 		handed: handed{
 			Leaves: map[*scene.Door]bool{}, Offered: map[*scene.Node]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{},
 			Crowded: map[uint32]time.Time{},
@@ -61,17 +61,18 @@ func handOut(s *scene.Scene) handed {
 	}
 	h.limits = limitsOf(s)
 	h.Held = h.lateWaits()
-	planned := map[string]bool{}
+	planned, tasks := map[string]bool{}, h.tasksAtWork()
 	for _, j := range h.jobs {
-		if !j.State.Waits() || h.isLater(j) || len(j.Planned) == 0 {
-			continue
-		}
-		if set := s.Config.FlexSetOf(j.Planned[0]); set != nil && (isLate(s, j) || (j.IsTasks() || len(s.DoorsOf(j.ID)) == 0) && h.limits.obstacle(j, set) != "") {
-			h.spares = true
-			continue
-		}
-		for _, name := range j.Planned {
-			planned[name] = true
+		switch {
+		case !j.State.Waits():
+		case h.rests(j, tasks[j.Array()]):
+			for _, set := range h.places(j) {
+				h.spares[set] = true
+			}
+		case !h.isLater(j):
+			for _, name := range j.Planned {
+				planned[name] = true
+			}
 		}
 	}
 	for _, m := range s.Nodes() {
@@ -85,6 +86,23 @@ func handOut(s *scene.Scene) handed {
 	h.placeFurther()
 	h.Held = append(h.Held, h.unasked()...)
 	return h.handed
+}
+
+// rests reports whether Slurm may plan the job although it gets no nodes now: it is late, its array
+// has as many tasks at work as may run at once, or another limit holds it back.
+func (h *handout) rests(j *slurm.Job, working int) bool {
+	places := h.places(j)
+	switch {
+	case len(places) == 0 || len(j.Planned) == 0 && !LacksNodes(*j) && !mayBeLimited(*j) || len(h.DoorsOf(j.ID)) > 0 && !j.IsTasks():
+		return false
+	case isLate(h.Scene, j) || h.roomBeside(j, working) < 1:
+		return true
+	}
+	set := places[0]
+	if len(j.Planned) > 0 {
+		set = cmp.Or(h.Config.FlexSetOf(j.Planned[0]), set)
+	}
+	return h.limits.obstacle(j, set) != ""
 }
 
 // places returns the covered nodesets where the job may start, in the order of its partition list.

@@ -160,7 +160,7 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 		return true
 	}
 	p, why := h.planOf(j)
-	if p.set == nil && why != "" && h.spares {
+	if p.set == nil && (why != "" || h.isOverdue(j)) && slices.ContainsFunc(h.places(j), func(set *config.NodeSet) bool { return h.spares[set] }) {
 		p = h.elsewhere(j, p)
 	}
 	if p.set == nil {
@@ -315,6 +315,13 @@ func misfit(j *slurm.Job, nodes []string) string {
 // important jobs wait for it: several cycles of backfill.
 const planSoon = 2 * time.Minute
 
+// isOverdue reports whether the job lacks only nodes, and backfill had time to plan it since enough are
+// free.
+func (h *handout) isOverdue(j *slurm.Job) bool {
+	since := h.Seen.Unasked[j.ID]
+	return LacksNodes(*j) && !since.IsZero() && h.IsOld(since, planSoon)
+}
+
 // keepFor keeps the free nodes of a nodeset for a job that is certain to fit there, and that Slurm
 // cannot plan because too few are free, or were in its last cycle. Less important jobs would otherwise
 // take each node that becomes free.
@@ -333,8 +340,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 				fit++
 			}
 		}
-		since := h.Seen.Unasked[j.ID] // since when enough are free
-		isShort := fit < j.NodeCount || since.IsZero() || !h.IsOld(since, planSoon)
+		isShort := fit < j.NodeCount || !h.isOverdue(j)
 		if h.short[set] == nil && fit > 0 && isShort && all >= j.NodeCount && h.surelyTakes(j, set) && h.limits.obstacle(j, set) == "" {
 			h.short[set] = j
 			return

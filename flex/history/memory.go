@@ -30,21 +30,6 @@ type memory struct {
 	open  []byte // what the file has, without the times of the looks
 }
 
-// fill adds the accounts that were not known when a job's wait, lease or use started.
-func (m *memory) fill(l *look) {
-	for _, open := range m.openWaits {
-		for _, o := range open {
-			l.fill(&o.Who)
-		}
-	}
-	for _, o := range m.openLeases {
-		l.fill(&o.Who)
-		for i := range o.Uses {
-			l.fill(&o.Uses[i].Who)
-		}
-	}
-}
-
 // anyOngoing reports whether a wait or lease has not ended. Readers count these up to the last look.
 func (m *memory) anyOngoing() bool {
 	for _, open := range m.openWaits {

@@ -13,7 +13,6 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/slurm"
 )
 
 // lookEvery is how often a process saves the times of its looks, while nothing else changes.
@@ -31,10 +30,9 @@ const maxUnwritten = 10_000
 // jobs. It is a flex.Watcher. A folder that cannot be written only causes a warning. A hanging disk delays no
 // pass.
 type Recorder struct {
-	dir      string
-	log      *zap.Logger
-	accounts func(jobs []uint32) (map[uint32]string, error) // of the accounts of jobs
-	notify   func(News)
+	dir    string
+	log    *zap.Logger
+	notify func(News)
 
 	mu   sync.Mutex
 	next *sight         // the next observation to record; nil: none
@@ -51,7 +49,6 @@ type Recorder struct {
 	unwritten []any     // the lines of what has ended that are not written yet
 	remembers bool      // see Remember
 	recalled  bool      // the last day in the history has been read
-	known     map[uint32]string
 
 	// Only the look that is being recorded changes these, with the lock.
 	looking sync.Mutex
@@ -67,11 +64,10 @@ type sight struct {
 
 var _ flex.Watcher = (*Recorder)(nil)
 
-// New returns a recorder that writes to the configuration's state folder. accounts returns the
-// accounts of jobs. It is called once for each job that has a machine or waits for one, and after an
-// error again at the next look. notify is called with the news of each look.
-func New(cfg *config.Config, log *zap.Logger, accounts func(jobs []uint32) (map[uint32]string, error), notify func(News)) *Recorder {
-	return &Recorder{use: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, notify: notify, known: map[uint32]string{}}
+// New returns a recorder that writes to the configuration's state folder. notify is called with the news
+// of each look.
+func New(cfg *config.Config, log *zap.Logger, notify func(News)) *Recorder {
+	return &Recorder{use: cfg, dir: cfg.Options.StateDir, log: log, notify: notify}
 }
 
 // Use makes the recorder follow another configuration. The folder does not change.
@@ -145,15 +141,9 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 		r.report(err)
 	}
 	r.hide(snap.Private)
-	l := newLook(s, p, r.known)
+	l := newLook(s, p)
 	r.see(m, l, !away.IsZero())
 	r.report(r.write(l))
-	if r.ask(l) { // slurmctld may take long to answer
-		r.looking.Lock()
-		m.fill(l)
-		r.looking.Unlock()
-		r.report(r.write(l))
-	}
 	r.recall(snap.Now)
 	for _, n := range l.news {
 		r.notify(n)
@@ -230,47 +220,6 @@ func (r *Recorder) Kept() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lost
-}
-
-// ask adds to a look the accounts of jobs that were not known, and reports whether it has any.
-func (r *Recorder) ask(l *look) (isNew bool) {
-	s := l.scene
-	waiting := map[uint32]bool{} // jobs that wait PENDING for machines
-	for _, d := range s.Doors() {
-		if d.Job != nil {
-			waiting[d.Job.ID] = true
-		}
-	}
-	known := make(map[uint32]string, len(r.known))
-	var unknown []uint32
-	for _, j := range s.Seen.Jobs {
-		account, ok := r.known[j.ID]
-		switch {
-		case ok:
-			known[j.ID] = account
-		case j.State.HoldsNodes() && r.hasFlex(j), waiting[j.ID]:
-			unknown = append(unknown, j.ID)
-		}
-	}
-	r.known = known
-	if len(unknown) == 0 || r.accounts == nil {
-		return false
-	}
-	found, err := r.accounts(unknown)
-	if err != nil {
-		r.log.Debug("accounts of jobs are not known", zap.Error(err))
-		return false
-	}
-	for _, job := range unknown {
-		known[job] = found[job]
-	}
-	l.accounts = known
-	return true
-}
-
-// hasFlex reports whether the job has a slurmflex node.
-func (r *Recorder) hasFlex(j slurm.Job) bool {
-	return len(j.Nodes) > 0 && r.cfg.FlexSetOf(j.Nodes[0]) != nil
 }
 
 // Did records nothing, because the next look shows the effect of an action.

@@ -55,7 +55,6 @@ func (m *Memory) addRecords(snap *scene.Snapshot) {
 	}
 	m.Told.keep(func(job uint32, _ *noted[string]) bool { return queued[job] })
 	m.Records.keep(func(job uint32, _ *noted[record]) bool { return queued[job] })
-	m.Accounts.keep(func(job uint32, _ *noted[string]) bool { return queued[job] })
 	m.Throttles.keep(func(array uint32, _ *noted[int]) bool { return arrays[array] })
 
 	snap.Told, snap.Requeues = m.Told.All(), make(map[uint32]bool, len(queued))

@@ -31,7 +31,6 @@ type Scheduler interface {
 	// Allowances reads Slurm's limits: those of licenses and, if AccountingStorageEnforce has them, of
 	// accounts, users and QOS.
 	Allowances(ctx context.Context, enforced []string) (slurm.Allowances, error)
-	Accounts(ctx context.Context, jobs []uint32) (map[uint32]string, error)
 	memory.Reader
 }
 
@@ -120,7 +119,6 @@ func (o Observer) Read(ctx context.Context, snap *scene.Snapshot) error {
 	}
 	o.doubt(asked, snap, unseenGroups, unseenInstances)
 	o.observeOwners(asked, snap)
-	o.observeAccounts(asked, snap)
 	leaveOut(snap, unseenGroups, unseenInstances)
 	snap.Now = o.Now()
 	snap.Skew = compute.skew(snap.Now)

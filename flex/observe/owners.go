@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -56,6 +57,17 @@ func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	} else if begins {
 		o.Memory.RecordsRead = true
 	}
+}
+
+// doorsIn returns the addresses of the jobs with a door.
+func doorsIn(cfg *config.Config, reservations []slurm.Reservation) map[string]bool {
+	doors := map[string]bool{}
+	for _, held := range reservations {
+		if h := memo.ParseHold(cfg.Cluster, held.Name); h.Kind == memo.DoorHold {
+			doors[h.Address] = true
+		}
+	}
+	return doors
 }
 
 // requeuePause is slightly longer than the time for which Slurm keeps a requeued job from starting.

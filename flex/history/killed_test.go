@@ -15,8 +15,8 @@ import (
 // killedDir is the environment variable with the history's folder in the process that is killed.
 const killedDir = "SLURMFLEX_TEST_KILLED"
 
-// K11: the process is killed soon after it has seen a machine and its job, while slurmctld does not
-// answer the question for the job's account. When another process looks, both are gone.
+// K11: the process is killed soon after it has seen a machine and its job, before it has told this to
+// anybody. When another process looks, both are gone.
 func TestKilledProcessLosesNothingSeenTwoSecondsAgo(t *testing.T) {
 	if dir := os.Getenv(killedDir); dir != "" {
 		seeAndHang(t, dir)

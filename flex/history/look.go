@@ -23,20 +23,20 @@ type look struct {
 	news []News
 }
 
-func newLook(s *scene.Scene, p plan.Plan) *look {
-	l := &look{scene: s, plan: p, now: At(s.Seen.Now), runs: map[*slurm.Job]bool{}}
-	for i := range s.Seen.Jobs {
-		j := &s.Seen.Jobs[i]
-		if j.State.HoldsNodes() && (j.State.AtWork() || !slices.ContainsFunc(j.Nodes, func(name string) bool { return !l.isRegistered(name) })) {
+// findRuns finds the jobs that run, or are about to.
+func (l *look) findRuns() {
+	l.runs = map[*slurm.Job]bool{}
+	isComing := func(node string) bool { return !l.isRegistered(node) }
+	for i := range l.scene.Seen.Jobs {
+		if j := &l.scene.Seen.Jobs[i]; j.State.HoldsNodes() && (j.State.AtWork() || !slices.ContainsFunc(j.Nodes, isComing)) {
 			l.runs[j] = true
 		}
 	}
-	for _, d := range s.Doors() {
-		if d.Taker != nil && d.Named() && d.Opened(s.Seen.Now) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return !l.isRegistered(name) }) {
+	for _, d := range l.scene.Doors() {
+		if d.Taker != nil && d.Named() && d.Opened(l.scene.Seen.Now) && !slices.ContainsFunc(d.Nodes, isComing) {
 			l.runs[d.Taker] = true
 		}
 	}
-	return l
 }
 
 // machine is the cluster's machine of that name, the newest of several; without an instance if there

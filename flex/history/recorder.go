@@ -35,7 +35,7 @@ type Recorder struct {
 	notify func(News)
 
 	mu   sync.Mutex
-	next *sight         // the next observation to record; nil: none
+	next *look          // the next observation to record; nil: none
 	use  *config.Config // for the next observation
 	lost error          // why the history is not written; nil: it is
 	done chan struct{}  // closed when nothing is left to record; nil: nothing is being recorded
@@ -54,12 +54,6 @@ type Recorder struct {
 	looking sync.Mutex
 	memory  *memory // nil before the first look
 	day     day     // empty unless the recorder remembers it
-}
-
-// sight is the observation of a pass.
-type sight struct {
-	scene *scene.Scene
-	plan  plan.Plan
 }
 
 var _ flex.Watcher = (*Recorder)(nil)
@@ -82,7 +76,7 @@ func (r *Recorder) Use(cfg *config.Config) {
 func (r *Recorder) Saw(s *scene.Scene, p plan.Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.next = &sight{s, p}
+	r.next = &look{scene: s, plan: p, now: At(s.Seen.Now)}
 	if r.done == nil {
 		r.done = make(chan struct{})
 		go r.work(r.done)
@@ -122,15 +116,14 @@ func (r *Recorder) work(done chan struct{}) {
 		if gap := seen.scene.Seen.Now.Sub(r.last); r.memory != nil && gap < shortAway {
 			away = time.Time{} // slurmctld was restarted, and no other host has made passes
 		}
-		r.record(seen.scene, seen.plan, away)
+		r.record(seen, away)
 		r.last = seen.scene.Seen.Now
 	}
 }
 
 // record writes the waits and leases that have ended since the last look. away is since when another
 // host has made the passes before this one; zero: it has not.
-func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
-	snap := s.Seen
+func (r *Recorder) record(l *look, away time.Time) {
 	m := r.memory
 	if m == nil || !away.IsZero() {
 		_ = os.Mkdir(r.dir, 0o755) // the write reports a failure
@@ -140,11 +133,11 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 		}
 		r.report(err)
 	}
-	r.hide(snap.Private)
-	l := newLook(s, p)
+	r.hide(l.scene.Seen.Private)
+	l.findRuns()
 	r.see(m, l, !away.IsZero())
 	r.report(r.write(l))
-	r.recall(snap.Now)
+	r.recall(l.scene.Seen.Now)
 	for _, n := range l.news {
 		r.notify(n)
 	}
@@ -155,12 +148,12 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 func (r *Recorder) see(m *memory, l *look, others bool) {
 	r.looking.Lock()
 	defer r.looking.Unlock()
-	r.memory, l.looked = m, m.looked
+	r.memory, l.looked = m, m.Looked
 	leases := m.leases(l)
 	for _, e := range leases {
 		l.note(News{What: LeaseEnded, Entry: e})
 	}
-	entries, ended := slices.Concat(m.waits(l), leases), m.stories.see(l.scene, l.plan, others)
+	entries, ended := slices.Concat(m.waits(l), leases), m.openStories.see(l.scene, l.plan, others)
 	for _, e := range entries {
 		r.unwritten = append(r.unwritten, e)
 	}
@@ -169,7 +162,7 @@ func (r *Recorder) see(m *memory, l *look, others bool) {
 	}
 	for _, region := range l.scene.Regions() {
 		if !l.scene.Unseen(region) {
-			m.looked[region] = l.now
+			m.Looked[region] = l.now
 		}
 	}
 	if r.recalled {

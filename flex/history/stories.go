@@ -51,7 +51,7 @@ func (d *openStories) see(s *scene.Scene, p plan.Plan, others bool) (ended []vie
 		j := &l.scene.Seen.Jobs[i]
 		of := open[j.ID]
 		if of == nil {
-			if !l.isOnFlex(j) || len(d.Jobs) >= mostJobs {
+			if !s.Config.HasOurs(j.Partition) || len(d.Jobs) >= mostJobs {
 				continue
 			}
 			of = &openStory{Past: view.Past{Job: view.JobOf(l.scene, j)}}

@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -76,15 +75,5 @@ const requeuePause = 3 * time.Minute
 // isBack reports whether a pending job of a partition with flex-start nodes is held or was just
 // requeued.
 func (o Observer) isBack(j slurm.Job, now time.Time) bool {
-	if j.Reason != "JobHeldAdmin" && (j.Reason != slurm.BeginTime || j.Start.Sub(now) > requeuePause) {
-		return false
-	}
-	return o.isForFlex(j)
-}
-
-// isForFlex reports whether the job may run in a partition with flex-start nodes.
-func (o Observer) isForFlex(j slurm.Job) bool {
-	return slices.ContainsFunc(o.Config.Partitions, func(p config.Partition) bool {
-		return slices.Contains(strings.Split(j.Partition, ","), p.Name) && o.Config.IsOurs(p)
-	})
+	return (j.Reason == "JobHeldAdmin" || j.Reason == slurm.BeginTime && j.Start.Sub(now) <= requeuePause) && o.Config.HasOurs(j.Partition)
 }

@@ -165,7 +165,7 @@ func (m *Memory) StandBy() {
 // its AdminComment.
 func (m *Memory) ReadOwnersAgain() {
 	m.RecordsRead = false
-	m.Records.keep(func(uint32, *noted[record]) bool { return false })
+	m.Records.keepOnly(nil)
 	m.Told.keep(func(_ uint32, was *noted[string]) bool {
 		_, warned := memo.BeforeSignal(was.value)
 		return warned

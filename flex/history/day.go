@@ -38,14 +38,14 @@ func (r *Recorder) recall(now time.Time) {
 	r.recalled = true
 	var last day
 	for _, kind := range []Kind{Wait, Lease} {
-		_, err := Read(r.dir, r.cfg.Cluster, kind, func(e *Entry) {
+		_, err := Read(r.dir, r.cluster, kind, func(e *Entry) {
 			if !e.Ongoing {
 				last.entries = append(last.entries, *e)
 			}
 		})
 		r.report(err)
 	}
-	r.report(readStories(r.dir, r.cfg.Cluster, "", func(story *view.Past) { last.stories = append(last.stories, *story) }))
+	r.report(readStories(r.dir, r.cluster, "", func(story *view.Past) { last.stories = append(last.stories, *story) }))
 	last.trim(now)
 	r.looking.Lock()
 	defer r.looking.Unlock()

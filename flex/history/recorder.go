@@ -30,22 +30,20 @@ const maxUnwritten = 10_000
 // jobs. It is a flex.Watcher. A folder that cannot be written only causes a warning. A hanging disk delays no
 // pass.
 type Recorder struct {
-	dir    string
-	log    *zap.Logger
-	notify func(News)
+	dir     string
+	cluster string
+	log     *zap.Logger
+	notify  func(News)
 
 	mu   sync.Mutex
-	next *look          // the next observation to record; nil: none
-	use  *config.Config // for the next observation
-	lost error          // why the history is not written; nil: it is
-	done chan struct{}  // closed when nothing is left to record; nil: nothing is being recorded
-	away time.Time      // since when another host has made the passes; zero: it has not
+	next *look         // the next observation to record; nil: none
+	lost error         // why the history is not written; nil: it is
+	done chan struct{} // closed when nothing is left to record; nil: nothing is being recorded
+	away time.Time     // since when another host has made the passes; zero: it has not
 
 	// Only one look is recorded at a time. The fields below belong to it.
-	cfg       *config.Config
 	last      time.Time // of the last look
 	hidden    bool      // the files were hidden from other users, because Slurm hides jobs
-	failing   bool      // the last attempt to write failed
 	unwritten []any     // the lines of what has ended that are not written yet
 	remembers bool      // see Remember
 	recalled  bool      // the last day in the history has been read
@@ -61,14 +59,7 @@ var _ flex.Watcher = (*Recorder)(nil)
 // New returns a recorder that writes to the configuration's state folder. notify is called with the news
 // of each look.
 func New(cfg *config.Config, log *zap.Logger, notify func(News)) *Recorder {
-	return &Recorder{use: cfg, dir: cfg.Options.StateDir, log: log, notify: notify}
-}
-
-// Use makes the recorder follow another configuration. The folder does not change.
-func (r *Recorder) Use(cfg *config.Config) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.use = cfg
+	return &Recorder{dir: cfg.Options.StateDir, cluster: cfg.Cluster, log: log, notify: notify}
 }
 
 // Saw records the observation of a pass in the background. If further passes arrive meanwhile, only
@@ -102,7 +93,7 @@ func (r *Recorder) work(done chan struct{}) {
 	for {
 		r.mu.Lock()
 		seen, away := r.next, r.away
-		r.next, r.cfg = nil, r.use
+		r.next = nil
 		if seen == nil {
 			r.done = nil
 			close(done)
@@ -128,7 +119,7 @@ func (r *Recorder) record(l *look, away time.Time) {
 	if m == nil || !away.IsZero() {
 		_ = os.Mkdir(r.dir, 0o755) // the write reports a failure
 		var err error
-		if m, err = load(r.dir, r.cfg.Cluster); !away.IsZero() {
+		if m, err = load(r.dir, r.cluster); !away.IsZero() {
 			m.missed(At(away))
 		}
 		r.report(err)
@@ -174,7 +165,7 @@ func (r *Recorder) see(m *memory, l *look, others bool) {
 // hide keeps other users from reading files that were written before Slurm hid jobs.
 func (r *Recorder) hide(private bool) {
 	if private && !r.hidden {
-		if err := hideAll(r.dir, r.cfg.Cluster); err != nil {
+		if err := hideAll(r.dir, r.cluster); err != nil {
 			r.log.Warn("other users may read the history, although Slurm hides jobs from them (PrivateData); run chmod o-r on its files",
 				zap.String("folder", r.dir), zap.Error(err))
 		}
@@ -187,25 +178,25 @@ func (r *Recorder) hide(private bool) {
 func (r *Recorder) write(l *look) error {
 	private := l.scene.Seen.Private
 	if len(r.unwritten) > 0 {
-		if err := Append(r.dir, r.cfg.Cluster, private, r.unwritten); err != nil {
+		if err := Append(r.dir, r.cluster, private, r.unwritten); err != nil {
 			r.unwritten = r.unwritten[max(0, len(r.unwritten)-maxUnwritten):]
 			return err
 		}
 		r.unwritten = nil
 	}
-	return r.memory.save(r.dir, r.cfg.Cluster, private, l.now)
+	return r.memory.save(r.dir, r.cluster, private, l.now)
 }
 
 // report logs once that the history cannot be kept, and again only after a success.
 func (r *Recorder) report(err error) {
-	if err != nil && !r.failing {
+	r.mu.Lock()
+	kept := r.lost == nil
+	r.lost = err
+	r.mu.Unlock()
+	if err != nil && kept {
 		r.log.Warn("history is not kept; give SlurmUser a folder to write into, or set slurmflex.state_dir; the limits on GPU hours and cost then hold back no job",
 			zap.String("folder", r.dir), zap.Error(err))
 	}
-	r.failing = err != nil
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lost = err
 }
 
 // Kept returns why the history is not written; nil if it is.

@@ -39,22 +39,21 @@ type openLease struct {
 	absence
 }
 
-func (o *openLease) machine() Machine {
-	return Machine{Zone: o.Zone, Name: o.Node, Created: int64(o.Made)}
-}
+// lease identifies the lease, of which each line is a part.
+func (o *openLease) lease() string { return scene.LeaseOf(o.Zone, o.Node, o.Made.Time()) }
 
 // leases updates the open leases, and returns those that have ended.
 func (m *memory) leases(l *look) (ended []Entry) {
 	m.looks++
-	open := make(map[Machine]*openLease, len(m.Leases))
+	open := make(map[string]*openLease, len(m.Leases))
 	for _, o := range m.Leases {
-		open[o.machine()] = o
+		open[o.lease()] = o
 	}
-	for key, in := range Machines(l.scene) {
+	for _, in := range Machines(l.scene) {
 		if in.Unread != "" || in.Stopped() || l.machine(in.Name).Instance != in.Instance {
 			continue // a stopped machine is no longer billed
 		}
-		o := open[key]
+		o := open[scene.LeaseOf(in.Zone, in.Name, in.Created)]
 		if o == nil {
 			o = l.open(in)
 			m.Leases = append(m.Leases, o)
@@ -119,7 +118,7 @@ func (l *look) open(in scene.Machine) *openLease {
 	l.place(&o.Entry, nodeset, in.Region, 1)
 	o.Kind, o.Zone, o.Node, o.From = Lease, in.Zone, in.Name, o.Made
 	o.FlexStart, o.Spot = in.Model == mig.FlexStart, in.Model == mig.Spot
-	o.ID = fmt.Sprintf("%s/%s@%d", in.Zone, in.Name, o.Made)
+	o.ID = o.lease()
 	if job := l.madeFor(stamp, in.Name); job != 0 {
 		o.Who = l.who(job, in.Name)
 	}
@@ -278,7 +277,7 @@ func (o *openLease) until(at Time) Entry {
 func (o *openLease) cut(now Time) Entry {
 	e := o.until(now)
 	o.Part++
-	o.ID = fmt.Sprintf("%s/%s@%d+%d", o.Zone, o.Node, o.Made, o.Part)
+	o.ID = fmt.Sprintf("%s+%d", o.lease(), o.Part)
 	o.From, o.Up, o.RaceLost, o.Unhealthy = e.To, e.To, 0, ""
 	o.Uses = slices.DeleteFunc(o.Uses, func(u Use) bool { return u.To != 0 })
 	for i := range o.Uses {

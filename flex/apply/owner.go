@@ -137,7 +137,7 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 	if a.Door == "" || err != nil {
 		return err
 	}
-	return h.deleteReservation(ctx, action.DeleteReservation{OfReservation: action.OfReservation{Name: a.Door}, Job: a.Job, Unused: a.Unused})
+	return h.deleteReservation(ctx, action.DeleteReservation{OfReservation: action.OfReservation{Name: a.Door}, Job: a.Job, Address: a.Address, Unused: a.Unused})
 }
 
 // signalJob signals a running batch script if its owner still wants the signal. An interactive job

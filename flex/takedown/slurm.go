@@ -155,22 +155,18 @@ func (d *draft) deleteReservations() {
 		}
 		if len(others) > 0 {
 			d.do(action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Nodes: others}, Why: "its other nodes are taken down"}, d.anyInUse(ours))
-		} else {
-			d.do(action.DeleteReservation{OfReservation: of, Job: d.jobIn(r.Name), Why: "its nodes are taken down"}, d.anyInUse(ours))
+			continue
 		}
+		end := action.DeleteReservation{OfReservation: of, Why: "its nodes are taken down"}
+		// Slurm keeps a reservation while a job uses it. The next look frees it of the next job.
+		for _, j := range d.scene.Seen.Jobs {
+			if j.Reservation == r.Name {
+				end.Job, end.Address = j.ID, j.Address()
+			}
+		}
+		d.do(end, d.anyInUse(ours))
 	}
 	d.plan.Left.Reservations = &left
-}
-
-// jobIn returns a job that uses a reservation, because Slurm keeps a reservation while a job uses
-// it; 0 for none. The next look returns the next job.
-func (d *draft) jobIn(reservation string) uint32 {
-	for i := range d.scene.Seen.Jobs {
-		if j := &d.scene.Seen.Jobs[i]; j.Reservation == reservation {
-			return j.ID
-		}
-	}
-	return 0
 }
 
 // unlessTold notifies the owner of the job that waits pending for a door's nodes. It returns the

@@ -102,10 +102,9 @@ func (l *look) isUnread(o *openLease) bool {
 // open returns the lease of a new machine.
 func (l *look) open(in scene.Machine) *openLease {
 	o := &openLease{Made: At(in.Created)}
-	stamp := in.Stamp
-	if g := in.Owned; g != nil {
-		stamp = g.Stamp
-		for _, r := range g.Requests {
+	stamp := l.scene.StampOf(in)
+	if in.Owned != nil {
+		for _, r := range in.Owned.Requests {
 			if r.Names(in.Name) && !r.Created.After(in.Created) {
 				o.Seconds = int64(r.Duration / time.Second)
 			}

@@ -114,10 +114,8 @@ func (l *look) madeFor(stamp mig.Stamp, nodes ...string) (job uint32) {
 // place fills in the properties of a nodeset's machines.
 func (l *look) place(e *Entry, nodeset, region string, count int) {
 	e.Version, e.NodeSet, e.Region, e.Count = Version, nodeset, region, count
-	for _, set := range l.scene.Config.FlexSets() {
-		if set.Name == nodeset {
-			e.Machine = l.scene.Seen.Templates[set.Template].MachineType
-		}
+	if set := l.scene.Config.FlexSet(nodeset); set != nil {
+		e.Machine = l.scene.Seen.Templates[set.Template].MachineType
 	}
 	machine, _ := mig.KnownMachine(e.Machine)
 	e.GPUs = count * machine.GPUs

@@ -78,14 +78,16 @@ func filesOf(path string) (names []string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
-	changed := map[string]time.Time{}
+	var files []fs.FileInfo
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.HasPrefix(e.Name(), filepath.Base(path)) {
-			name := filepath.Join(filepath.Dir(path), e.Name())
-			names, changed[name] = append(names, name), info.ModTime()
+			files = append(files, info)
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return changed[a].Compare(changed[b]) })
+	slices.SortStableFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, info := range files {
+		names = append(names, filepath.Join(filepath.Dir(path), info.Name()))
+	}
 	return names, nil
 }
 

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
+	"slurmflex/slurm"
 )
 
 // The limits of stories.
@@ -125,9 +125,7 @@ func lineOf(story view.Past) StoryLine {
 // that of the job in the queue, or else of the last one that has ended. It returns nil if the history
 // has none.
 func Story(dir, cluster, name string) (last *view.Past, err error) {
-	number, _, _ := strings.Cut(name, "_")
-	number, _, _ = strings.Cut(number, "+")
-	err = readStories(dir, cluster, number, func(story *view.Past) {
+	err = readStories(dir, cluster, slurm.WholeOf(name), func(story *view.Past) {
 		if story.Job.Is(name) {
 			last = story
 		}

@@ -14,9 +14,8 @@ import (
 type queueLook struct {
 	scene *scene.Scene // shows unread regions as last known
 	at    time.Time
-	lost  map[string]*scene.Loss // by node
 
-	jobs map[uint32]*jobLook // the jobs that wait for nodes, have lost some, or have a door
+	jobs map[uint32]*jobLook
 }
 
 // jobLook is what a look shows of a job besides the nodes that Slurm has allocated to it.
@@ -30,7 +29,7 @@ type jobLook struct {
 
 func newQueueLook(s *scene.Scene, p plan.Plan) *queueLook {
 	s = s.Recalled()
-	l := &queueLook{scene: s, at: second(s.Seen.Now), lost: map[string]*scene.Loss{}, jobs: map[uint32]*jobLook{}}
+	l := &queueLook{scene: s, at: second(s.Seen.Now), jobs: map[uint32]*jobLook{}}
 	for i := range p.Waits {
 		for _, j := range l.holders(p.Waits[i].Nodes) {
 			j.waits = append(j.waits, &p.Waits[i])
@@ -45,9 +44,6 @@ func newQueueLook(s *scene.Scene, p plan.Plan) *queueLook {
 		loss := &p.Losses[i]
 		for _, j := range l.holders(loss.Nodes) {
 			j.losses = append(j.losses, loss)
-		}
-		for _, name := range loss.Nodes {
-			l.lost[name] = loss
 		}
 	}
 	for _, d := range s.Doors() {
@@ -85,9 +81,9 @@ func (l *queueLook) holders(nodes []string) (all []*jobLook) {
 	return all
 }
 
-// isThere reports whether a machine is one of the cluster's, and not lost by its job.
-func (l *queueLook) isThere(in scene.Machine) bool {
-	return l.lost[in.Name] == nil && l.scene.Belongs(in)
+// hasLost reports whether the job has lost the machine of a node.
+func (j *jobLook) hasLost(node string) bool {
+	return slices.ContainsFunc(j.losses, func(loss *scene.Loss) bool { return slices.Contains(loss.Nodes, node) })
 }
 
 // types returns the machine types of nodes; empty for nodes outside flex nodesets, and for unknown

@@ -36,6 +36,16 @@ func (c *Config) IsOurs(p Partition) bool {
 	return slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool { return set.Flex != nil })
 }
 
+// HasOurs reports whether one of the partitions, which commas separate, has nodes that slurmflex provisions.
+func (c *Config) HasOurs(partitions string) bool {
+	for name := range strings.SplitSeq(partitions, ",") {
+		if p, known := c.Partition(name); known && c.IsOurs(*p) {
+			return true
+		}
+	}
+	return false
+}
+
 // longestPendingInterval is the longest interval at which jobs can wait pending, because only the
 // daemon's passes keep the covers and the doors from starting or ending.
 const longestPendingInterval = 2 * time.Minute

@@ -163,18 +163,19 @@ func (d *Down) act(ctx context.Context, a action.Action) error {
 // Slurm would no longer requeue it. The owner is notified first: while Slurm cannot write the
 // AdminComment, the job waits for the next look.
 func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
-	records, err := d.R.memory.ReadRecords(ctx, d.R.Scheduler, d.R.Now(), a.Job)
-	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {
+	hands := d.R.hands()
+	rec, err := hands.Record(ctx, a.Job)
+	if rec == nil || !rec.State.HoldsNodes() {
 		return err
 	}
 	done := memo.Done{Deed: memo.Requeued, At: d.R.Now(), Reason: a.Because()}
 	if a.Then == action.Cancel {
 		done.Deed = memo.Cancelled
 	}
-	if a.Then == action.Requeue && !records[0].Requeues() {
+	if a.Then == action.Requeue && !rec.Requeues() {
 		return fmt.Errorf("job %d would be lost by now", a.Job)
 	}
-	if err := d.R.hands().Tell(ctx, records[0], memo.OwnComment+done.String()); err != nil {
+	if err := hands.Tell(ctx, *rec, memo.OwnComment+done.String()); err != nil {
 		return err
 	}
 	if a.Then == action.Cancel {
@@ -186,12 +187,13 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 // tellJob notifies a job's owner in the AdminComment, and on the job's terminal or in its output. It
 // writes the AdminComment first, because a failed action is repeated.
 func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
-	records, err := d.R.memory.ReadRecords(ctx, d.R.Scheduler, d.R.Now(), a.Job)
-	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() && !records[0].State.Waits() {
+	hands := d.R.hands()
+	rec, err := hands.Record(ctx, a.Job)
+	if rec == nil || !rec.State.HoldsNodes() && !rec.State.Waits() {
 		return err
 	}
 	text := memo.OwnComment + a.Because()
-	if err := d.R.hands().Tell(ctx, records[0], text); err != nil {
+	if err := hands.Tell(ctx, *rec, text); err != nil {
 		return err
 	}
 	if err := d.R.Scheduler.NotifyJob(ctx, a.Job, text); err != nil {

@@ -63,7 +63,7 @@ func inSqueueFormat(rows []byte) []byte {
 		if f[2] != "N/A" {
 			address += "_" + f[2]
 		}
-		fmt.Fprintln(&out, strings.Join([]string{f[0], address, f[2], f[3], f[4], f[5], "N/A", f[6], "", f[8], "", "", "", "", "", "", "", "", "", "", f[7]}, "|"))
+		fmt.Fprintln(&out, strings.Join([]string{f[0], address, f[2], f[3], f[4], f[5], "N/A", f[6], "", f[8], "", "", "", "", "", "", "", "", "", "", "", f[7]}, "|"))
 	}
 	return out.Bytes()
 }

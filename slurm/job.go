@@ -119,6 +119,7 @@ type Job struct {
 	Reservation string // requested reservation; "" for none
 	Reason      string // why the job is pending
 	User        string
+	Account     string // "" if Slurm keeps none
 	Partition   string // several, joined by commas, while the job may still run in any of them
 }
 
@@ -265,12 +266,12 @@ func WholeOf(address string) string {
 // IsTasks reports whether the row covers several array tasks that still share one record.
 func (j Job) IsTasks() bool { return strings.ContainsAny(j.ArrayTask, "-,:.") }
 
-var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%C|%c|%m|%Y|%n|%x|%v|%f|%b|%r", "|")
+var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%a|%D|%C|%c|%m|%Y|%n|%x|%v|%f|%b|%r", "|")
 
-// freeColumns are the columns that may hold any text: the user's name, which a directory chooses,
-// requested and excluded nodes, features, GPUs, and the reason, because a burst buffer's script can
+// freeColumns are the columns that may hold any text: the user's name, which a directory chooses, the
+// account, which the owner chooses if Slurm does not check accounts, requested and excluded nodes, features, GPUs, and the reason, because a burst buffer's script can
 // repeat the owner's text there.
-var freeColumns = []string{"%u", "%n", "%x", "%f", "%b", "%r"}
+var freeColumns = []string{"%u", "%a", "%n", "%x", "%f", "%b", "%r"}
 
 // SqueueFormat returns the -o argument of squeue for ParseSqueue. It encloses the freeColumns in
 // marks that users cannot predict. It omits the job's name, because nothing needs it.
@@ -370,6 +371,10 @@ func (j *Job) setColumn(column, field string) (err error) {
 		j.Partition = field
 	case "%u":
 		j.User = field
+	case "%a":
+		if field = strings.TrimSpace(field); field != "N/A" {
+			j.Account = clip(notNull(field), maxAccount)
+		}
 	case "%D":
 		j.NodeCount = numberOr0(field)
 	case "%C":
@@ -398,6 +403,10 @@ func (j *Job) setColumn(column, field string) (err error) {
 	}
 	return err
 }
+
+// maxAccount is the longest account name in bytes. Source: slurmdbd's tables, which store it as a
+// tinytext.
+const maxAccount = 255
 
 // numberOr0 parses a number of at most 31 bits. It returns 0 for any other text.
 func numberOr0(field string) int {

@@ -12,7 +12,7 @@ import (
 
 func TestSqueueFormat(t *testing.T) {
 	require.NotContains(t, SqueueFormat("m4rk"), "%j", "an owner writes rows into the job's name")
-	require.Equal(t, "%A|%i|%K|%l|%T|%N|%S|%Q|%P|m4rk<%u>m4rk|%D|%C|%c|%m|%Y|m4rk<%n>m4rk|m4rk<%x>m4rk|%v|m4rk<%f>m4rk|m4rk<%b>m4rk|m4rk<%r>m4rk", SqueueFormat("m4rk"))
+	require.Equal(t, "%A|%i|%K|%l|%T|%N|%S|%Q|%P|m4rk<%u>m4rk|m4rk<%a>m4rk|%D|%C|%c|%m|%Y|m4rk<%n>m4rk|m4rk<%x>m4rk|%v|m4rk<%f>m4rk|m4rk<%b>m4rk|m4rk<%r>m4rk", SqueueFormat("m4rk"))
 }
 
 // readSqueue calls ParseSqueue with the mark m4rk.
@@ -22,14 +22,14 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	require.Equal(t, []Job{
 		{
 			ID: 7, ArrayID: 5, ArrayTask: "3-9%2", Limit: limitOf(24 * time.Hour),
-			State: JobPending, Priority: 42, Partition: "flex,all", User: "ann", NodeCount: 2, CPUs: 4, NodeCPUs: 1, Memory: "0", GPUs: 8, Gres: "gres/gpu:8", Reason: "BeginTime",
+			State: JobPending, Priority: 42, Partition: "flex,all", User: "ann", Account: "ml", NodeCount: 2, CPUs: 4, NodeCPUs: 1, Memory: "0", GPUs: 8, Gres: "gres/gpu:8", Reason: "BeginTime",
 		},
 		{
 			ID: 8, ArrayID: 8, Limit: Limit{Kind: Unlimited}, State: JobRunning, Nodes: []string{"f0", "f1", "s0"},
 			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 4294901759, Partition: "flex", User: "bob", NodeCount: 3, CPUs: 4, NodeCPUs: 1, Memory: "0", Reason: "None",
 		},
-	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|BeginTime\n"+
-		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|3|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|None\n"))
+	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|m4rk<ml>m4rk|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|BeginTime\n"+
+		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|(null)|3|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|None\n"))
 	for column, want := range map[string]Job{"%n": {Needs: "f0"}, "%x": {Excludes: "f0"}, "%v": {Reservation: "f0"}} {
 		got := jobWith(t, column, "f0")
 		require.Equal(t, want, Job{Needs: got.Needs, Excludes: got.Excludes, Reservation: got.Reservation}, column)
@@ -37,6 +37,12 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	planned := jobWith(t, "%Y", "f[0-1]").Planned
 	require.Equal(t, []string{"f0", "f1"}, planned)
 	require.Equal(t, "rack1&h100", jobWith(t, "%f", "m4rk<rack1&h100>m4rk").Features)
+	for field, want := range map[string]string{"N/A": "", "": "", "m4rk<>m4rk": "", "m4rk<a|b>m4rk": "a b"} {
+		require.Equal(t, want, jobWith(t, "%a", field).Account)
+	}
+	account := jobWith(t, "%a", strings.Repeat("ü", 900)).Account
+	require.LessOrEqual(t, len(account), maxAccount+len("…"))
+	require.True(t, strings.HasSuffix(account, "ü…"))
 	require.Equal(t, "a|b|", jobWith(t, "%r", "a|b|").Reason, "the last column may hold bars")
 	require.Empty(t, parsed(t, readSqueue, ""), "an empty queue")
 }
@@ -57,7 +63,7 @@ func jobWith(t *testing.T, column, field string) Job {
 
 // rowWith returns a valid row of squeue with one field replaced.
 func rowWith(column, field string) string {
-	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None", "|")
+	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None", "|")
 	fields[slices.Index(squeueColumns, column)] = field
 	return strings.Join(fields, "|")
 }
@@ -78,15 +84,15 @@ func TestJobAddressNamesArrayOrHeterogeneousJob(t *testing.T) {
 
 func TestParseSqueueRefuses(t *testing.T) {
 	eachRefused(t, readSqueue, map[string]string{
-		"\n":                         `squeue: "": 1 fields, not 21`,
-		"slurm_load_jobs error: x\n": `squeue: "slurm_load_jobs error: x": 1 fields, not 21`,
+		"\n":                         `squeue: "": 1 fields, not 22`,
+		"slurm_load_jobs error: x\n": `squeue: "slurm_load_jobs error: x": 1 fields, not 22`,
 		rowWith("%r", "None") + "\n8|8|N/A|15:00|RUNNING|f": "squeue: the output breaks off in its last line",
 	})
 }
 
 func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
-	const before = "6|6|N/A|15:00|RUNNING|f1|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None\n"
-	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|Resources\n"
+	const before = "6|6|N/A|15:00|RUNNING|f1|2026-11-21T03:00:00|42|flex|ann|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None\n"
+	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|Resources\n"
 	known := func(state JobState, nodes ...string) UnreadRow {
 		return UnreadRow{Kind: JobRow, Name: "7", State: state, Nodes: nodes, NodesKnown: true}
 	}
@@ -95,14 +101,14 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 		name, rows, why string
 		want            UnreadRow
 	}{
-		{"an id that is not a number", rowWith("%A", "x"), `"x|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)…": job id "x": not a number from 1 up`, nameless},
+		{"an id that is not a number", rowWith("%A", "x"), `"x|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|ml|2|4|1|0|(null)|||(nu…": job id "x": not a number from 1 up`, nameless},
 		{"a component without an index", rowWith("%i", "1+"), `component "1+": not a number after the +`, id},
 		{"a malformed hostlist", rowWith("%N", "f[0"), `hostlist "f[0": a bracket that is never closed at character 2`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
 		{"a bar that shifts the fields behind it", rowWith("%K", "1|2"), `time "f0": not like 2006-01-02T15:04:05`, id},
-		{"a line cut off in its nodes", "7|7|N/A|15:00|RUNNING|f0", `6 fields, not 21`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
-		{"a line cut off in its GPUs", "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:a", `20 fields, not 21`, known(JobRunning, "f0")},
+		{"a line cut off in its nodes", "7|7|N/A|15:00|RUNNING|f0", `6 fields, not 22`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
+		{"a line cut off in its GPUs", "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:a", `21 fields, not 22`, known(JobRunning, "f0")},
 		{"a start that is not a time", rowWith("%S", "soon"), `time "soon": not like 2006-01-02T15:04:05`, known(JobRunning, "f0")},
-		{"a priority that is not a number, for a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None", `priority "x": not a number`, known(JobPending)},
+		{"a priority that is not a number, for a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None", `priority "x": not a number`, known(JobPending)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.want.Why = test.why
@@ -113,10 +119,10 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 	require.ErrorAs(t, err, new(Unread), "the only row")
 	require.Empty(t, jobs)
 	t.Run("if ambiguous lines follow, one more row is unread", func(t *testing.T) {
-		const ambiguous = "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<x\n9|9|N/A|1\n"
+		const ambiguous = "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<x\n9|9|N/A|1\n"
 		cut := known(JobRunning, "f0")
-		cut.Why = "20 fields, not 21"
-		costs(t, readSqueue, before, ambiguous, behind, cut, UnreadRow{Kind: JobRow, Why: `"": 1 fields, not 21`})
+		cut.Why = "21 fields, not 22"
+		costs(t, readSqueue, before, ambiguous, behind, cut, UnreadRow{Kind: JobRow, Why: `"": 1 fields, not 22`})
 	})
 	t.Run("a job listed twice holds the nodes of both rows", func(t *testing.T) {
 		jobs, err := readSqueue([]byte(before + rowWith("%N", "f2") + "\n" + behind + rowWith("%N", "f3") + "\n"))
@@ -130,7 +136,7 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 // squeue -r prints the array's raw id for each task that shares its record.
 func TestParseTasksReadsTasksThatShareARecord(t *testing.T) {
 	row := func(task string) string {
-		return "7|7_" + task + "|" + task + "|1:00:00|PENDING||N/A|1|flex|ann|1|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|Resources\n"
+		return "7|7_" + task + "|" + task + "|1:00:00|PENDING||N/A|1|flex|ann|ml|1|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|Resources\n"
 	}
 	jobs, err := ParseTasks([]byte(row("0")+row("1")), "m4rk")
 	require.NoError(t, err)
@@ -151,19 +157,20 @@ func TestRequestedGPUsPerNode(t *testing.T) {
 
 // ownersTexts are texts that users wrote on real Slurm, or may write.
 var ownersTexts = []string{
-	"evil\n8|mallory\n999|x", "8|x,f0", "f0,9|a||slurmflex-alpha.salvage-8|8|None", "x\n8|8|N/A|UNLIMITED|RUNNING|f0|N/A|1|flex|root|1|||(null)|0|None\ny",
+	"evil\n8|mallory\n999|x", "8|x,f0", "f0,9|a||slurmflex-alpha.salvage-8|8|None", "x\n8|8|N/A|UNLIMITED|RUNNING|f0|N/A|1|flex|root|ml|1|||(null)|0|None\ny",
 	"\n8|mallory", "|", "\r\n", "\x1b[31m\x00\xff", "=cmd|' /C calc'!A0", ">", "<", "m4r", "gres:gpu:a\nb:1", "gres/gpu:|:1", "(null)\n", strings.Repeat("x", 1<<16),
 }
 
 // D1: on 24.11 sbatch accepts --nodelist=$'f0\n9|x', and %n prints 9|x,f0.
-// J11: also with a bar in the name of the user.
+// J11: also with a bar in the name of the user. sbatch accepts --account=$'evil\n8|mallory\n999|x' if
+// Slurm does not check accounts.
 func FuzzNoTextOfAnOwnerForgesARow(f *testing.F) {
 	for column := range freeColumns {
 		for _, text := range ownersTexts {
 			f.Add(uint8(column), text)
 		}
 	}
-	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|Resources\n"
+	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|Resources\n"
 	f.Fuzz(func(t *testing.T, column uint8, text string) {
 		if strings.Contains(text, "m4rk") {
 			t.Skip("an unpredictable mark")
@@ -172,10 +179,10 @@ func FuzzNoTextOfAnOwnerForgesARow(f *testing.F) {
 		require.Len(t, jobs, 2)
 		require.Equal(t, parsed(t, readSqueue, other)[0], jobs[1])
 		want := jobWith(t, "%A", "7")
-		want.User, want.Needs, want.Excludes, want.GPUs, want.Reason = jobs[0].User, jobs[0].Needs, jobs[0].Excludes, jobs[0].GPUs, jobs[0].Reason
+		want.User, want.Account, want.Needs, want.Excludes, want.GPUs, want.Reason = jobs[0].User, jobs[0].Account, jobs[0].Needs, jobs[0].Excludes, jobs[0].GPUs, jobs[0].Reason
 		want.Features, want.Gres = jobs[0].Features, jobs[0].Gres
 		require.Equal(t, want, jobs[0], "nothing else of its own row")
-		require.NotRegexp(t, `[[:cntrl:]|]`, jobs[0].Reason)
+		require.NotRegexp(t, `[[:cntrl:]|]`, jobs[0].Reason+jobs[0].Account)
 	})
 }
 

@@ -193,16 +193,16 @@ func countOf[T any](rows []T, name string, nameOf func(T) string) (n int) {
 
 // forged are texts that end a row and start another.
 var forged = []string{
-	"", "|", "\n", "x\ny", "11609-05-28T03:06:55", "9", "\n9|9|N/A|15:00|RUNNING|f0|None|1|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None", "\nNodeName=f2 RealMemory=1 State=DOWN BootTime=None",
+	"", "|", "\n", "x\ny", "11609-05-28T03:06:55", "9", "\n9|9|N/A|15:00|RUNNING|f0|None|1|flex|ann|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None", "\nNodeName=f2 RealMemory=1 State=DOWN BootTime=None",
 	"\nReservationName=c StartTime=None Nodes=f0", "\nPartitionName=c Nodes=f0", "\x00\xff", " RealMemory=1 State=IDLE", "f[0-99999999]",
 }
 
 // A1
 func FuzzOneHostileFieldOfSqueue(f *testing.F) {
 	fuzzOneField(f, []string{
-		"7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|BeginTime",
-		"8|8|N/A|15:00|RUNNING|f[0-1]|2026-11-21T03:00:00|42|flex|ann|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None",
-		"9|8+1|N/A|UNLIMITED|COMPLETING|f2|2026-11-21T03:00:00|42|flex|bob|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None",
+		"7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|BeginTime",
+		"8|8|N/A|15:00|RUNNING|f[0-1]|2026-11-21T03:00:00|42|flex|ann|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None",
+		"9|8+1|N/A|UNLIMITED|COMPLETING|f2|2026-11-21T03:00:00|42|flex|bob|ml|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|0|None",
 	}, "|", readSqueue, func(j Job) string { return string(rune('0' + j.ID)) })
 }
 

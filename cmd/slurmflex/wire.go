@@ -82,7 +82,7 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do fun
 		return err
 	}
 	defer cloud.Close()
-	a.history = history.New(cfg, log.Logger, func(jobs []uint32) (map[uint32]string, error) { return a.scheduler(cfg).Accounts(ctx, jobs) }, a.measures.Count)
+	a.history = history.New(cfg, log.Logger, a.measures.Count)
 	defer a.history.Wait(recordLimit)
 	return do(&flex.Reconciler{
 		Config:    cfg,

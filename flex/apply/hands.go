@@ -36,7 +36,6 @@ type Scheduler interface {
 	NotifyJob(ctx context.Context, job uint32, text string) error
 	SignalJob(ctx context.Context, job uint32, signal string) error
 	RequeueJob(ctx context.Context, job uint32) error
-	SetJobReservation(ctx context.Context, job uint32, name string) error
 	SetReservationOf(ctx context.Context, address, name string) error
 	HoldJob(ctx context.Context, job uint32) error
 	CancelJob(ctx context.Context, job uint32) error

@@ -26,24 +26,32 @@ func (h Hands) Tell(ctx context.Context, rec slurm.JobRecord, text string) error
 	return nil
 }
 
+// Record reads the record of a job; nil if the job no longer exists.
+func (h Hands) Record(ctx context.Context, job uint32) (*slurm.JobRecord, error) {
+	records, err := h.Memory.ReadRecords(ctx, h.Slurm, h.Now(), job)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	return &records[0], nil
+}
+
 // commentJob writes a job's AdminComment if the job still exists. The first comment also appears on
 // the terminal of a salloc or srun, which prints nothing while waiting.
 func (h Hands) commentJob(ctx context.Context, a action.CommentJob) error {
-	records, err := h.Memory.ReadRecords(ctx, h.Slurm, h.Now(), a.Job)
-	if err != nil || len(records) == 0 {
+	rec, err := h.Record(ctx, a.Job)
+	if rec == nil {
 		return err
 	}
-	rec := records[0]
 	// The plan was made before the record was read.
 	if memo.Continues(rec.AdminComment, a.Text) || memo.WasWarned(rec.AdminComment, a.Text) {
 		h.Memory.Told.Replace(rec.ID, rec.AdminComment)
 		return nil
 	}
-	if err := h.Tell(ctx, rec, a.Text); err != nil {
+	if err := h.Tell(ctx, *rec, a.Text); err != nil {
 		return err
 	}
 	if rec.AdminComment == "" && rec.State != slurm.JobRunning {
-		h.notifyTerminal(ctx, rec, a.Text)
+		h.notifyTerminal(ctx, *rec, a.Text)
 	}
 	return nil
 }
@@ -129,7 +137,7 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 	if a.Door == "" || err != nil {
 		return err
 	}
-	return h.deleteReservation(ctx, action.DeleteReservation{OfReservation: action.OfReservation{Name: a.Door}, Job: a.Job, Unused: a.Unused})
+	return h.deleteReservation(ctx, action.DeleteReservation{OfReservation: action.OfReservation{Name: a.Door}, Job: a.Job, Address: a.Address, Unused: a.Unused})
 }
 
 // signalJob signals a running batch script if its owner still wants the signal. An interactive job
@@ -138,16 +146,15 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 // was sent never counts as a failed action: it may have ended the job, and Slurm rejects changes to
 // the AdminComment of an ended job.
 func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
-	records, err := h.Memory.ReadRecords(ctx, h.Slurm, h.Now(), a.Job)
-	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning {
+	rec, err := h.Record(ctx, a.Job)
+	if rec == nil || rec.State != slurm.JobRunning {
 		return err
 	}
-	rec := records[0]
 	if memo.WasWarned(rec.AdminComment, a.Text) {
 		h.Memory.Told.Replace(rec.ID, rec.AdminComment)
 		return nil
 	}
-	switch reach := scene.ReachOf(rec); {
+	switch reach := scene.ReachOf(*rec); {
 	case a.Signal == "" && reach == scene.ByTerminal:
 		err = h.Slurm.NotifyJob(ctx, a.Job, a.Because())
 	case a.Signal != "" && reach == scene.BySignal:
@@ -158,7 +165,7 @@ func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Tell(ctx, rec, a.Text); err != nil {
+	if err := h.Tell(ctx, *rec, a.Text); err != nil {
 		h.Memory.Told.Replace(a.Job, a.Text)
 		h.Log.Warn("the job was warned, but its AdminComment was not updated", zap.Uint32("job", a.Job), zap.String("signal", a.Signal), zap.Error(err))
 	}
@@ -167,8 +174,8 @@ func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
 
 // requeueJob requeues a running job, unless Slurm would no longer requeue it.
 func (h Hands) requeueJob(ctx context.Context, a action.RequeueJob) error {
-	records, err := h.Memory.ReadRecords(ctx, h.Slurm, h.Now(), a.Job)
-	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning || !records[0].Requeues() {
+	rec, err := h.Record(ctx, a.Job)
+	if rec == nil || rec.State != slurm.JobRunning || !rec.Requeues() {
 		return err
 	}
 	return h.Slurm.RequeueJob(ctx, a.Job)

@@ -100,16 +100,10 @@ func (h Hands) deleteReservation(ctx context.Context, a action.DeleteReservation
 	if a.Late != "" {
 		h.Memory.Late.Note(a.Job, scene.Late{Until: h.Now().Add(h.restOf(a.Job)), Reason: a.Late}, h.Now())
 	}
-	var err error
-	switch {
-	case a.Unused:
-	case a.Address != "":
-		err = h.Slurm.SetReservationOf(ctx, a.Address, "")
-	case a.Job != 0:
-		err = h.Slurm.SetJobReservation(ctx, a.Job, "")
-	}
-	if err != nil {
-		return err
+	if a.Address != "" && !a.Unused {
+		if err := h.Slurm.SetReservationOf(ctx, a.Address, ""); err != nil {
+			return err
+		}
 	}
 	return h.Slurm.DeleteReservation(ctx, a.Name)
 }

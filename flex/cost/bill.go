@@ -30,12 +30,11 @@ const (
 // ways returns all ways to divide a bill.
 func ways() []By { return []By{Account, User, Partition, NodeSet, Job, Day} }
 
-// Sum is the total of a row or of the whole bill.
-type Sum struct {
-	Machine float64 // machine seconds
-	GPU     float64 // GPU seconds
-
-	rates map[rate]float64 // machine seconds by rate
+// sum is the total of a row or of the whole bill.
+type sum struct {
+	machine float64          // machine seconds
+	gpu     float64          // GPU seconds
+	rates   map[rate]float64 // machine seconds by rate
 }
 
 // rate determines the price of machine seconds.
@@ -44,39 +43,20 @@ type rate struct {
 	model   Model
 }
 
-func (s *Sum) add(e *history.Entry, seconds float64) {
-	s.Machine += seconds * float64(e.Count)
-	s.GPU += seconds * float64(e.GPUs)
-	s.charge(rateOf(e), seconds*float64(e.Count))
-}
-
-func (s *Sum) charge(r rate, seconds float64) {
+func (s *sum) add(e *history.Entry, seconds float64) {
 	if s.rates == nil {
 		s.rates = map[rate]float64{}
 	}
-	s.rates[r] += seconds
+	s.machine += seconds * float64(e.Count)
+	s.gpu += seconds * float64(e.GPUs)
+	s.rates[rateOf(e)] += seconds * float64(e.Count)
 }
 
 // inOrder returns the rates in a fixed order, so that their costs always add up to the same amount.
-func (s *Sum) inOrder() []rate {
+func (s sum) inOrder() []rate {
 	return slices.SortedFunc(maps.Keys(s.rates), func(a, b rate) int {
 		return cmp.Or(cmp.Compare(a.machine, b.machine), cmp.Compare(a.model, b.model))
 	})
-}
-
-// plus adds another sum.
-func (s *Sum) plus(other *Sum) {
-	s.Machine += other.Machine
-	s.GPU += other.GPU
-	for r, seconds := range other.rates {
-		s.charge(r, seconds)
-	}
-}
-
-// Row is the sum of one key.
-type Row struct {
-	Key string
-	*Sum
 }
 
 // Bill sums up the leases of a period.
@@ -84,9 +64,10 @@ type Bill struct {
 	by       By
 	from, to history.Time
 	zone     *time.Location
-	rows     map[string]*Sum
-	raceLost int64 // machine seconds for jobs that started in another nodeset
-	ongoing  int   // leases that have not ended
+	rows     map[string]sum // by key
+	total    sum            // of all rows
+	raceLost int64          // machine seconds for jobs that started in another nodeset
+	ongoing  int            // leases that have not ended
 }
 
 // never is later than any time in a bill.
@@ -98,7 +79,7 @@ func newBill(by By, from, to history.Time, zone *time.Location) *Bill {
 	if to == 0 {
 		to = never
 	}
-	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[string]*Sum{}}
+	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[string]sum{}}
 }
 
 // Take adds the seconds of a lease that fall within the bill's period.
@@ -129,11 +110,9 @@ func (b *Bill) add(e *history.Entry, p part, key string, from, to history.Time) 
 		return
 	}
 	row := b.rows[key]
-	if row == nil {
-		row = &Sum{}
-		b.rows[key] = row
-	}
 	row.add(e, seconds)
+	b.rows[key] = row
+	b.total.add(e, seconds)
 }
 
 // rateOf returns the rate of a lease.
@@ -192,33 +171,12 @@ func startOf(year int, month time.Month, day int, zone *time.Location) time.Time
 	return start
 }
 
-// Of returns the sum of one key.
-func (b *Bill) Of(key string) (sum Sum) {
-	if row := b.rows[key]; row != nil {
-		sum.plus(row)
-	}
-	return sum
-}
-
-// sorted returns the bill's rows, largest first. Days are in order of time.
-func (b *Bill) sorted() []Row {
-	rows := make([]Row, 0, len(b.rows))
-	for name, sum := range b.rows {
-		rows = append(rows, Row{name, sum})
-	}
-	slices.SortFunc(rows, func(x, y Row) int {
+// keys returns the keys of the bill's rows, the largest row first. Days are in order of time.
+func (b *Bill) keys() []string {
+	return slices.SortedFunc(maps.Keys(b.rows), func(x, y string) int {
 		if b.by == Day {
-			return cmp.Compare(x.Key, y.Key)
+			return cmp.Compare(x, y)
 		}
-		return cmp.Or(cmp.Compare(y.Machine, x.Machine), cmp.Compare(x.Key, y.Key))
+		return cmp.Or(cmp.Compare(b.rows[y].machine, b.rows[x].machine), cmp.Compare(x, y))
 	})
-	return rows
-}
-
-// Total returns the sum of all rows.
-func (b *Bill) Total() (total Sum) {
-	for _, sum := range b.rows {
-		total.plus(sum)
-	}
-	return total
 }

@@ -173,7 +173,7 @@ func (b *book) spent(snap *scene.Snapshot, cfg *config.Config) (scene.Spent, err
 		known, _ := mig.KnownMachine(machine)
 		hour := scene.Amount{GPU: float64(known.GPUs) * time.Hour.Seconds()}
 		if priced && machine != "" {
-			price, known := b.prices.Hour(machine, modelOf(set.Flex.Capacity))
+			price, known := b.prices.hour(machine, modelOf(set.Flex.Capacity))
 			if !known {
 				return s, fmt.Errorf("a limit has a cost, and prices.yaml lacks the %s price of %s", modelOf(set.Flex.Capacity), machine)
 			}
@@ -183,11 +183,11 @@ func (b *book) spent(snap *scene.Snapshot, cfg *config.Config) (scene.Spent, err
 	}
 	for _, l := range cfg.Options.Limits {
 		p := b.periods[l.Per]
-		sum := p.sum(l)
-		used := scene.Amount{GPU: sum.GPU}
+		taken := p.taken(l)
+		used := scene.Amount{GPU: taken.gpu}
 		if priced {
 			var unpriced []string
-			if used.Cost, unpriced = b.prices.Of(&sum); unpriced != nil && l.Cost > 0 {
+			if used.Cost, unpriced = b.prices.of(taken); unpriced != nil && l.Cost > 0 {
 				return s, fmt.Errorf("a limit has a cost, and prices.yaml lacks a price of %s", strings.Join(unpriced, ", "))
 			}
 		}
@@ -196,15 +196,15 @@ func (b *book) spent(snap *scene.Snapshot, cfg *config.Config) (scene.Spent, err
 	return s, nil
 }
 
-// sum returns what the machines of a limit took.
-func (p period) sum(l config.Limit) Sum {
+// taken returns what the machines of a limit took.
+func (p period) taken(l config.Limit) sum {
 	switch {
 	case l.Account != "":
-		return p.bills[Account].Of(l.Account)
+		return p.bills[Account].rows[l.Account]
 	case l.User != "":
-		return p.bills[User].Of(l.User)
+		return p.bills[User].rows[l.User]
 	case l.Partition != "":
-		return p.bills[Partition].Of(l.Partition)
+		return p.bills[Partition].rows[l.Partition]
 	}
-	return p.bills[Partition].Total()
+	return p.bills[Partition].total
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -99,25 +100,22 @@ func parsePrices(text []byte) (*Prices, error) {
 	return p, nil
 }
 
-// Hour returns the price of a machine of that type for an hour. known is false if the file lacks
+// hour returns the price of a machine of that type for an hour. known is false if the file lacks
 // it.
-func (p *Prices) Hour(machine string, model Model) (price float64, known bool) {
+func (p *Prices) hour(machine string, model Model) (price float64, known bool) {
 	price, known = p.machines[machine][model]
 	return price, known
 }
 
-// hour is an hour in seconds.
-const hour = 3600
-
-// Of returns the cost of the sum, and the names of the machine types without a price. The cost does
+// of returns the cost of a sum, and the names of the machine types without a price. The cost does
 // not include them.
-func (p *Prices) Of(s *Sum) (cost float64, unpriced []string) {
+func (p *Prices) of(s sum) (cost float64, unpriced []string) {
 	for _, r := range s.inOrder() {
-		price, known := p.Hour(r.machine, r.model)
+		price, known := p.hour(r.machine, r.model)
 		if !known {
 			unpriced = append(unpriced, r.machine)
 		}
-		cost += price * s.rates[r] / hour
+		cost += price * s.rates[r] / time.Hour.Seconds()
 	}
 	slices.Sort(unpriced)
 	return cost, slices.Compact(unpriced)

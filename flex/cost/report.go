@@ -37,31 +37,30 @@ type Line struct {
 
 // report returns the bill with prices. prices may be nil.
 func (b *Bill) report(cluster string, prices *Prices) Report {
-	rows, total := b.sorted(), b.Total()
 	r := Report{
-		Envelope: view.EnvelopeOf("cost"), Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)),
+		Envelope: view.EnvelopeOf("cost"), Cluster: cluster, By: b.by, From: b.from, Rows: []Line{},
 		RaceLost: b.raceLost, Unpriced: []string{}, Ongoing: b.ongoing,
 	}
 	if b.to != never {
 		r.To = b.to
 	}
-	for i := range rows {
-		r.Rows = append(r.Rows, line(rows[i].Key, rows[i].Sum, prices))
+	for _, key := range b.keys() {
+		r.Rows = append(r.Rows, line(key, b.rows[key], prices))
 	}
-	r.Total = line("", &total, prices)
+	r.Total = line("", b.total, prices)
 	if prices != nil {
 		r.Currency, r.Priced = prices.Currency, prices.Date
-		if _, unpriced := prices.Of(&total); unpriced != nil {
+		if _, unpriced := prices.of(b.total); unpriced != nil {
 			r.Unpriced = unpriced
 		}
 	}
 	return r
 }
 
-func line(key string, s *Sum, prices *Prices) Line {
-	l := Line{Key: key, Machine: int64(math.Round(s.Machine)), GPU: int64(math.Round(s.GPU))}
+func line(key string, s sum, prices *Prices) Line {
+	l := Line{Key: key, Machine: int64(math.Round(s.machine)), GPU: int64(math.Round(s.gpu))}
 	if prices != nil {
-		cost, unpriced := prices.Of(s)
+		cost, unpriced := prices.of(s)
 		l.Cost, l.Partial = text(cost), len(unpriced) > 0
 	}
 	return l

@@ -49,7 +49,7 @@ func (f *Shown) Keep(s *scene.Scene, p plan.Plan) {
 
 // refresh starts to read the history if it is too old. f.mu must be held.
 func (f *Shown) refresh(now time.Time) {
-	if f.asked.IsZero() || now.Sub(f.asked) > max(bookAge, readShare*f.took) && !f.reads {
+	if now.Sub(f.asked) > max(bookAge, readShare*f.took) && !f.reads {
 		f.asked, f.reads = now, true
 		go f.read(now)
 	}

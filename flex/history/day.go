@@ -38,14 +38,14 @@ func (r *Recorder) recall(now time.Time) {
 	r.recalled = true
 	var last day
 	for _, kind := range []Kind{Wait, Lease} {
-		_, err := Read(r.dir, r.cfg.Cluster, kind, func(e *Entry) {
+		_, err := Read(r.dir, r.cluster, kind, func(e *Entry) {
 			if !e.Ongoing {
 				last.entries = append(last.entries, *e)
 			}
 		})
 		r.report(err)
 	}
-	r.report(readStories(r.dir, r.cfg.Cluster, "", func(story *view.Past) { last.stories = append(last.stories, *story) }))
+	r.report(readStories(r.dir, r.cluster, "", func(story *view.Past) { last.stories = append(last.stories, *story) }))
 	last.trim(now)
 	r.looking.Lock()
 	defer r.looking.Unlock()
@@ -60,7 +60,7 @@ func (r *Recorder) Day() []Entry {
 	if r.memory == nil {
 		return nil
 	}
-	return slices.Concat(r.day.entries, r.memory.ongoing(Wait, 1), r.memory.ongoing(Lease, 1))
+	return append(slices.Clip(r.day.entries), r.memory.ongoing(1)...)
 }
 
 // Ended returns the stories of the jobs that ended in the last day, the last one first.
@@ -78,7 +78,7 @@ func (r *Recorder) Story(name string) *view.Past {
 	r.looking.Lock()
 	defer r.looking.Unlock()
 	if r.memory != nil {
-		if open := r.memory.stories.of(name); open != nil {
+		if open := r.memory.of(name); open != nil {
 			return open
 		}
 	}

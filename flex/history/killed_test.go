@@ -15,8 +15,8 @@ import (
 // killedDir is the environment variable with the history's folder in the process that is killed.
 const killedDir = "SLURMFLEX_TEST_KILLED"
 
-// K11: the process is killed soon after it has seen a machine and its job, while slurmctld does not
-// answer the question for the job's account. When another process looks, both are gone.
+// K11: the process is killed soon after it has seen a machine and its job, before it has told this to
+// anybody. When another process looks, both are gone.
 func TestKilledProcessLosesNothingSeenTwoSecondsAgo(t *testing.T) {
 	if dir := os.Getenv(killedDir); dir != "" {
 		seeAndHang(t, dir)
@@ -52,10 +52,7 @@ func seeAndHang(t *testing.T, dir string) {
 	w := newWorld(t)
 	w.Config.Options.StateDir = dir
 	hang := make(chan struct{})
-	w.recorder = New(w.Config, w.log, func([]uint32) (map[uint32]string, error) {
-		<-hang
-		return nil, nil
-	}, w.notify)
+	w.recorder = New(w.Config, w.log, func(News) { <-hang })
 	w.later(1)
 	w.Group("alpha-a3-job-814", mig.Stamp{NodeSet: "a3", Job: 814}, request("a1", mig.Accepted, w.Snap.Now, "alpha-a3-2"))
 	w.asked(mig.Succeeded, w.ago(time.Hour), node)

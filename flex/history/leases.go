@@ -26,8 +26,6 @@ type openLease struct {
 	// Joined is true if the machine's node has registered.
 	Joined bool `json:"joined,omitempty"`
 	Stops  Time `json:"stops,omitempty"` // latest end of the lease; 0 if unknown
-	Gone   Time `json:"gone,omitempty"`  // the first look without it
-	Lost   bool `json:"lost,omitempty"`  // it was gone at the first look after another host's passes
 	Part   int  `json:"part,omitempty"`  // how often it was cut
 
 	// Presumed is the job that is about to run: all its nodes are up, but Slurm does not yet show
@@ -38,51 +36,48 @@ type openLease struct {
 	// other job has got the machine yet.
 	Losing bool `json:"losing,omitempty"`
 
-	shown int // the last of memory.looks that showed it
+	absence
 }
 
-func (o *openLease) machine() Machine {
-	return Machine{Zone: o.Zone, Name: o.Node, Created: int64(o.Made)}
-}
+// lease identifies the lease, of which each line is a part.
+func (o *openLease) lease() string { return scene.LeaseOf(o.Zone, o.Node, o.Made.Time()) }
 
 // leases updates the open leases, and returns those that have ended.
 func (m *memory) leases(l *look) (ended []Entry) {
 	m.looks++
-	for key, in := range Machines(l.scene) {
+	open := make(map[string]*openLease, len(m.Leases))
+	for _, o := range m.Leases {
+		open[o.lease()] = o
+	}
+	for _, in := range Machines(l.scene) {
 		if in.Unread != "" || in.Stopped() || l.machine(in.Name).Instance != in.Instance {
 			continue // a stopped machine is no longer billed
 		}
-		o := m.openLeases[key]
+		o := open[scene.LeaseOf(in.Zone, in.Name, in.Created)]
 		if o == nil {
 			o = l.open(in)
-			m.openLeases[key] = o
+			m.Leases = append(m.Leases, o)
 		}
-		o.shown = m.looks
+		o.absence = absence{shown: m.looks}
 		o.follow(l, in)
 		if len(o.Uses) >= maxUses || o.size() >= maxSize {
 			ended = append(ended, o.cut(l.now))
 		}
 	}
-	for key, o := range m.openLeases {
+	m.Leases = slices.DeleteFunc(m.Leases, func(o *openLease) bool {
 		if term := o.term(); o.Gone == 0 && term != 0 && term < l.now && !l.reads(o.Region) {
 			o.Gone = term
-			o.release(o.Gone, nil)
 		}
-		switch {
-		case o.shown == m.looks || l.isBlind(o.Region, o.Gone) || l.isUnread(o):
-			continue
-		case o.Gone == 0:
-			o.Gone, o.Lost = l.now, m.looked[o.Region] == 0
-			o.release(l.now, nil)
-			continue
-		case l.now-o.Gone < goneAfter:
-			continue
+		if o.shown == m.looks || l.isBlind(o.Region, o.Gone) || l.isUnread(o) {
+			return false
 		}
-		delete(m.openLeases, key)
-		if !o.Lost {
+		over := o.isOver(l, o.Region)
+		o.release(o.Gone, nil)
+		if over && !o.Lost {
 			ended = append(ended, o.until(o.over()))
 		}
-	}
+		return over
+	})
 	slices.SortFunc(ended, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.ID, b.ID)) })
 	return ended
 }
@@ -107,10 +102,9 @@ func (l *look) isUnread(o *openLease) bool {
 // open returns the lease of a new machine.
 func (l *look) open(in scene.Machine) *openLease {
 	o := &openLease{Made: At(in.Created)}
-	stamp := in.Stamp
-	if g := in.Owned; g != nil {
-		stamp = g.Stamp
-		for _, r := range g.Requests {
+	stamp := l.scene.StampOf(in)
+	if in.Owned != nil {
+		for _, r := range in.Owned.Requests {
 			if r.Names(in.Name) && !r.Created.After(in.Created) {
 				o.Seconds = int64(r.Duration / time.Second)
 			}
@@ -123,7 +117,7 @@ func (l *look) open(in scene.Machine) *openLease {
 	l.place(&o.Entry, nodeset, in.Region, 1)
 	o.Kind, o.Zone, o.Node, o.From = Lease, in.Zone, in.Name, o.Made
 	o.FlexStart, o.Spot = in.Model == mig.FlexStart, in.Model == mig.Spot
-	o.ID = fmt.Sprintf("%s/%s@%d", in.Zone, in.Name, o.Made)
+	o.ID = o.lease()
 	if job := l.madeFor(stamp, in.Name); job != 0 {
 		o.Who = l.who(job, in.Name)
 	}
@@ -132,7 +126,7 @@ func (l *look) open(in scene.Machine) *openLease {
 
 // follow updates the lease.
 func (o *openLease) follow(l *look, in scene.Machine) {
-	o.Gone, o.Lost, o.Stops = 0, false, At(in.Terminates)
+	o.Stops = At(in.Terminates)
 	o.check(l, in)
 	jobs, coming := l.atWork(o.Node)
 	if o.Presumed != 0 && l.waits(o.Presumed) && !slices.ContainsFunc(jobs, func(j *slurm.Job) bool { return j.ID == o.Presumed }) {
@@ -282,7 +276,7 @@ func (o *openLease) until(at Time) Entry {
 func (o *openLease) cut(now Time) Entry {
 	e := o.until(now)
 	o.Part++
-	o.ID = fmt.Sprintf("%s/%s@%d+%d", o.Zone, o.Node, o.Made, o.Part)
+	o.ID = fmt.Sprintf("%s+%d", o.lease(), o.Part)
 	o.From, o.Up, o.RaceLost, o.Unhealthy = e.To, e.To, 0, ""
 	o.Uses = slices.DeleteFunc(o.Uses, func(u Use) bool { return u.To != 0 })
 	for i := range o.Uses {

@@ -13,31 +13,30 @@ import (
 
 // look is the observation of one pass, in the form that the history needs.
 type look struct {
-	scene    *scene.Scene
-	plan     plan.Plan
-	now      Time
-	accounts map[uint32]string
-	looked   map[string]Time // by region: the last look
+	scene  *scene.Scene
+	plan   plan.Plan
+	now    Time
+	looked map[string]Time // by region: the last look
 	// Jobs that run, or are about to: all their nodes are up. A job that waits at several doors counts only
 	// as the taker of the one that has opened.
 	runs map[*slurm.Job]bool
 	news []News
 }
 
-func newLook(s *scene.Scene, p plan.Plan, accounts map[uint32]string) *look {
-	l := &look{scene: s, plan: p, now: At(s.Seen.Now), accounts: accounts, runs: map[*slurm.Job]bool{}}
-	for i := range s.Seen.Jobs {
-		j := &s.Seen.Jobs[i]
-		if j.State.HoldsNodes() && (j.State.AtWork() || !slices.ContainsFunc(j.Nodes, func(name string) bool { return !l.isRegistered(name) })) {
+// findRuns finds the jobs that run, or are about to.
+func (l *look) findRuns() {
+	l.runs = map[*slurm.Job]bool{}
+	isComing := func(node string) bool { return !l.isRegistered(node) }
+	for i := range l.scene.Seen.Jobs {
+		if j := &l.scene.Seen.Jobs[i]; j.State.HoldsNodes() && (j.State.AtWork() || !slices.ContainsFunc(j.Nodes, isComing)) {
 			l.runs[j] = true
 		}
 	}
-	for _, d := range s.Doors() {
-		if d.Taker != nil && d.Named() && d.Opened(s.Seen.Now) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return !l.isRegistered(name) }) {
+	for _, d := range l.scene.Doors() {
+		if d.Taker != nil && d.Named() && d.Opened(l.scene.Seen.Now) && !slices.ContainsFunc(d.Nodes, isComing) {
 			l.runs[d.Taker] = true
 		}
 	}
-	return l
 }
 
 // machine is the cluster's machine of that name, the newest of several; without an instance if there
@@ -83,7 +82,7 @@ func (l *look) who(id uint32, nodes ...string) Who {
 	if j == nil {
 		return Who{Job: id}
 	}
-	w := Who{Job: id, User: j.User, Account: l.accounts[id], Partition: j.Partition}
+	w := Who{Job: id, User: j.User, Account: j.Account, Partition: j.Partition}
 	for _, node := range nodes {
 		for _, holder := range l.scene.HoldersOf(node) {
 			if holder.ID == id {
@@ -95,14 +94,6 @@ func (l *look) who(id uint32, nodes ...string) Who {
 		w.Name = name
 	}
 	return w
-}
-
-// fill adds the job's account if it was not known before. Slurm may have given the job's number to
-// another user's job meanwhile.
-func (l *look) fill(w *Who) {
-	if j := l.scene.Job(w.Job); w.Account == "" && j != nil && j.User == w.User {
-		w.Account = l.accounts[w.Job]
-	}
 }
 
 // madeFor returns the job that the stamped object was created for. For a group that jobs
@@ -123,10 +114,8 @@ func (l *look) madeFor(stamp mig.Stamp, nodes ...string) (job uint32) {
 // place fills in the properties of a nodeset's machines.
 func (l *look) place(e *Entry, nodeset, region string, count int) {
 	e.Version, e.NodeSet, e.Region, e.Count = Version, nodeset, region, count
-	for _, set := range l.scene.Config.FlexSets() {
-		if set.Name == nodeset {
-			e.Machine = l.scene.Seen.Templates[set.Template].MachineType
-		}
+	if set := l.scene.Config.FlexSet(nodeset); set != nil {
+		e.Machine = l.scene.Seen.Templates[set.Template].MachineType
 	}
 	machine, _ := mig.KnownMachine(e.Machine)
 	e.GPUs = count * machine.GPUs

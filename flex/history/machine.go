@@ -1,27 +1,15 @@
 package history
 
 import (
-	"iter"
+	"slices"
 
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
-// Machine identifies an instance, because a name may be reused.
-type Machine struct {
-	Zone, Name string
-	Created    int64 // Unix time
-}
-
-// Machines yields the cluster's machines, except those with an unknown creation time.
-func Machines(s *scene.Scene) iter.Seq2[Machine, scene.Machine] {
-	return func(yield func(Machine, scene.Machine) bool) {
-		for _, in := range s.Machines() {
-			if s.Belongs(in) && !in.Created.IsZero() && !yield(Machine{in.Zone, in.Name, in.Created.Unix()}, in) {
-				return
-			}
-		}
-	}
+// Machines returns the cluster's machines, except those with an unknown creation time.
+func Machines(s *scene.Scene) []scene.Machine {
+	return slices.DeleteFunc(slices.Clone(s.Machines()), func(in scene.Machine) bool { return !s.Belongs(in) || in.Created.IsZero() })
 }
 
 // Registered reports whether the slurmd of a node in that state has registered and still answers.

@@ -66,9 +66,8 @@ func Read(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
 	if err != nil {
 		r.tally.Bad++ // the file is incomplete, and soon rewritten
 	}
-	ongoing := m.ongoing(kind, 0)
-	for i := range ongoing {
-		r.enter(&ongoing[i], take)
+	for _, e := range m.ongoing(0) {
+		r.enter(&e, take)
 	}
 	return r.tally, nil
 }
@@ -79,14 +78,16 @@ func filesOf(path string) (names []string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
-	changed := map[string]time.Time{}
+	var files []fs.FileInfo
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.HasPrefix(e.Name(), filepath.Base(path)) {
-			name := filepath.Join(filepath.Dir(path), e.Name())
-			names, changed[name] = append(names, name), info.ModTime()
+			files = append(files, info)
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return changed[a].Compare(changed[b]) })
+	slices.SortStableFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, info := range files {
+		names = append(names, filepath.Join(filepath.Dir(path), info.Name()))
+	}
 	return names, nil
 }
 
@@ -94,19 +95,19 @@ func filesOf(path string) (names []string, err error) {
 type reader struct {
 	kind  Kind                    // of the lines that are decoded
 	line  func(text []byte) error // decodes a line of that kind, or of an unknown one
-	seen  map[string]struct{}     // the IDs so far
+	seen  map[string]bool         // the IDs so far
 	tally Tally
 }
 
 // newReader returns a reader that calls take for each entry of a kind.
 func newReader(kind Kind, take func(*Entry)) *reader {
-	r := &reader{kind: kind, seen: map[string]struct{}{}}
+	r := &reader{kind: kind, seen: map[string]bool{}}
 	r.line = func(text []byte) error {
 		var e Entry
 		if err := json.Unmarshal(text, &e); err != nil {
 			return err
 		}
-		if err := e.check(); err != nil || e.Kind != kind {
+		if err := e.check(); err != nil {
 			return err
 		}
 		r.enter(&e, take)
@@ -184,14 +185,19 @@ func (r *reader) isOther(line []byte) bool {
 	return false
 }
 
-// enter takes an entry, unless its ID was taken before.
+// enter takes an entry of the reader's kind, unless its ID was taken before.
 func (r *reader) enter(e *Entry, take func(*Entry)) {
-	if _, again := r.seen[e.ID]; again {
-		return
+	if e.Kind == r.kind && r.isNew(e.ID) {
+		r.tally.Entries++
+		take(e)
 	}
-	r.seen[e.ID] = struct{}{}
-	r.tally.Entries++
-	take(e)
+}
+
+// isNew reports whether the ID was not taken before.
+func (r *reader) isNew(id string) bool {
+	again := r.seen[id]
+	r.seen[id] = true
+	return !again
 }
 
 // BadHosts returns a function that finds, by physical host, the last machine that failed its health

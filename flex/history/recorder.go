@@ -13,7 +13,6 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/slurm"
 )
 
 // lookEvery is how often a process saves the times of its looks, while nothing else changes.
@@ -31,27 +30,23 @@ const maxUnwritten = 10_000
 // jobs. It is a flex.Watcher. A folder that cannot be written only causes a warning. A hanging disk delays no
 // pass.
 type Recorder struct {
-	dir      string
-	log      *zap.Logger
-	accounts func(jobs []uint32) (map[uint32]string, error) // of the accounts of jobs
-	notify   func(News)
+	dir     string
+	cluster string
+	log     *zap.Logger
+	notify  func(News)
 
 	mu   sync.Mutex
-	next *sight         // the next observation to record; nil: none
-	use  *config.Config // for the next observation
-	lost error          // why the history is not written; nil: it is
-	done chan struct{}  // closed when nothing is left to record; nil: nothing is being recorded
-	away time.Time      // since when another host has made the passes; zero: it has not
+	next *look         // the next observation to record; nil: none
+	lost error         // why the history is not written; nil: it is
+	done chan struct{} // closed when nothing is left to record; nil: nothing is being recorded
+	away time.Time     // since when another host has made the passes; zero: it has not
 
 	// Only one look is recorded at a time. The fields below belong to it.
-	cfg       *config.Config
 	last      time.Time // of the last look
 	hidden    bool      // the files were hidden from other users, because Slurm hides jobs
-	failing   bool      // the last attempt to write failed
 	unwritten []any     // the lines of what has ended that are not written yet
 	remembers bool      // see Remember
 	recalled  bool      // the last day in the history has been read
-	known     map[uint32]string
 
 	// Only the look that is being recorded changes these, with the lock.
 	looking sync.Mutex
@@ -59,26 +54,12 @@ type Recorder struct {
 	day     day     // empty unless the recorder remembers it
 }
 
-// sight is the observation of a pass.
-type sight struct {
-	scene *scene.Scene
-	plan  plan.Plan
-}
-
 var _ flex.Watcher = (*Recorder)(nil)
 
-// New returns a recorder that writes to the configuration's state folder. accounts returns the
-// accounts of jobs. It is called once for each job that has a machine or waits for one, and after an
-// error again at the next look. notify is called with the news of each look.
-func New(cfg *config.Config, log *zap.Logger, accounts func(jobs []uint32) (map[uint32]string, error), notify func(News)) *Recorder {
-	return &Recorder{use: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, notify: notify, known: map[uint32]string{}}
-}
-
-// Use makes the recorder follow another configuration. The folder does not change.
-func (r *Recorder) Use(cfg *config.Config) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.use = cfg
+// New returns a recorder that writes to the configuration's state folder. notify is called with the news
+// of each look.
+func New(cfg *config.Config, log *zap.Logger, notify func(News)) *Recorder {
+	return &Recorder{dir: cfg.Options.StateDir, cluster: cfg.Cluster, log: log, notify: notify}
 }
 
 // Saw records the observation of a pass in the background. If further passes arrive meanwhile, only
@@ -86,7 +67,7 @@ func (r *Recorder) Use(cfg *config.Config) {
 func (r *Recorder) Saw(s *scene.Scene, p plan.Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.next = &sight{s, p}
+	r.next = &look{scene: s, plan: p, now: At(s.Seen.Now)}
 	if r.done == nil {
 		r.done = make(chan struct{})
 		go r.work(r.done)
@@ -112,7 +93,7 @@ func (r *Recorder) work(done chan struct{}) {
 	for {
 		r.mu.Lock()
 		seen, away := r.next, r.away
-		r.next, r.cfg = nil, r.use
+		r.next = nil
 		if seen == nil {
 			r.done = nil
 			close(done)
@@ -126,35 +107,28 @@ func (r *Recorder) work(done chan struct{}) {
 		if gap := seen.scene.Seen.Now.Sub(r.last); r.memory != nil && gap < shortAway {
 			away = time.Time{} // slurmctld was restarted, and no other host has made passes
 		}
-		r.record(seen.scene, seen.plan, away)
+		r.record(seen, away)
 		r.last = seen.scene.Seen.Now
 	}
 }
 
 // record writes the waits and leases that have ended since the last look. away is since when another
 // host has made the passes before this one; zero: it has not.
-func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
-	snap := s.Seen
+func (r *Recorder) record(l *look, away time.Time) {
 	m := r.memory
 	if m == nil || !away.IsZero() {
 		_ = os.Mkdir(r.dir, 0o755) // the write reports a failure
 		var err error
-		if m, err = load(r.dir, r.cfg.Cluster); !away.IsZero() {
+		if m, err = load(r.dir, r.cluster); !away.IsZero() {
 			m.missed(At(away))
 		}
 		r.report(err)
 	}
-	r.hide(snap.Private)
-	l := newLook(s, p, r.known)
+	r.hide(l.scene.Seen.Private)
+	l.findRuns()
 	r.see(m, l, !away.IsZero())
 	r.report(r.write(l))
-	if r.ask(l) { // slurmctld may take long to answer
-		r.looking.Lock()
-		m.fill(l)
-		r.looking.Unlock()
-		r.report(r.write(l))
-	}
-	r.recall(snap.Now)
+	r.recall(l.scene.Seen.Now)
 	for _, n := range l.news {
 		r.notify(n)
 	}
@@ -165,12 +139,12 @@ func (r *Recorder) record(s *scene.Scene, p plan.Plan, away time.Time) {
 func (r *Recorder) see(m *memory, l *look, others bool) {
 	r.looking.Lock()
 	defer r.looking.Unlock()
-	r.memory, l.looked = m, m.looked
+	r.memory, l.looked = m, m.Looked
 	leases := m.leases(l)
 	for _, e := range leases {
 		l.note(News{What: LeaseEnded, Entry: e})
 	}
-	entries, ended := slices.Concat(m.waits(l), leases), m.stories.see(l.scene, l.plan, others)
+	entries, ended := slices.Concat(m.waits(l), leases), m.openStories.see(l.scene, l.plan, others)
 	for _, e := range entries {
 		r.unwritten = append(r.unwritten, e)
 	}
@@ -179,7 +153,7 @@ func (r *Recorder) see(m *memory, l *look, others bool) {
 	}
 	for _, region := range l.scene.Regions() {
 		if !l.scene.Unseen(region) {
-			m.looked[region] = l.now
+			m.Looked[region] = l.now
 		}
 	}
 	if r.recalled {
@@ -191,7 +165,7 @@ func (r *Recorder) see(m *memory, l *look, others bool) {
 // hide keeps other users from reading files that were written before Slurm hid jobs.
 func (r *Recorder) hide(private bool) {
 	if private && !r.hidden {
-		if err := hideAll(r.dir, r.cfg.Cluster); err != nil {
+		if err := hideAll(r.dir, r.cluster); err != nil {
 			r.log.Warn("other users may read the history, although Slurm hides jobs from them (PrivateData); run chmod o-r on its files",
 				zap.String("folder", r.dir), zap.Error(err))
 		}
@@ -204,25 +178,25 @@ func (r *Recorder) hide(private bool) {
 func (r *Recorder) write(l *look) error {
 	private := l.scene.Seen.Private
 	if len(r.unwritten) > 0 {
-		if err := Append(r.dir, r.cfg.Cluster, private, r.unwritten); err != nil {
+		if err := Append(r.dir, r.cluster, private, r.unwritten); err != nil {
 			r.unwritten = r.unwritten[max(0, len(r.unwritten)-maxUnwritten):]
 			return err
 		}
 		r.unwritten = nil
 	}
-	return r.memory.save(r.dir, r.cfg.Cluster, private, l.now)
+	return r.memory.save(r.dir, r.cluster, private, l.now)
 }
 
 // report logs once that the history cannot be kept, and again only after a success.
 func (r *Recorder) report(err error) {
-	if err != nil && !r.failing {
+	r.mu.Lock()
+	kept := r.lost == nil
+	r.lost = err
+	r.mu.Unlock()
+	if err != nil && kept {
 		r.log.Warn("history is not kept; give SlurmUser a folder to write into, or set slurmflex.state_dir; the limits on GPU hours and cost then hold back no job",
 			zap.String("folder", r.dir), zap.Error(err))
 	}
-	r.failing = err != nil
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lost = err
 }
 
 // Kept returns why the history is not written; nil if it is.
@@ -230,47 +204,6 @@ func (r *Recorder) Kept() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lost
-}
-
-// ask adds to a look the accounts of jobs that were not known, and reports whether it has any.
-func (r *Recorder) ask(l *look) (isNew bool) {
-	s := l.scene
-	waiting := map[uint32]bool{} // jobs that wait PENDING for machines
-	for _, d := range s.Doors() {
-		if d.Job != nil {
-			waiting[d.Job.ID] = true
-		}
-	}
-	known := make(map[uint32]string, len(r.known))
-	var unknown []uint32
-	for _, j := range s.Seen.Jobs {
-		account, ok := r.known[j.ID]
-		switch {
-		case ok:
-			known[j.ID] = account
-		case j.State.HoldsNodes() && r.hasFlex(j), waiting[j.ID]:
-			unknown = append(unknown, j.ID)
-		}
-	}
-	r.known = known
-	if len(unknown) == 0 || r.accounts == nil {
-		return false
-	}
-	found, err := r.accounts(unknown)
-	if err != nil {
-		r.log.Debug("accounts of jobs are not known", zap.Error(err))
-		return false
-	}
-	for _, job := range unknown {
-		known[job] = found[job]
-	}
-	l.accounts = known
-	return true
-}
-
-// hasFlex reports whether the job has a slurmflex node.
-func (r *Recorder) hasFlex(j slurm.Job) bool {
-	return len(j.Nodes) > 0 && r.cfg.FlexSetOf(j.Nodes[0]) != nil
 }
 
 // Did records nothing, because the next look shows the effect of an action.

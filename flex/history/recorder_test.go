@@ -1,7 +1,6 @@
 package history
 
 import (
-	"errors"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -9,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -18,12 +20,14 @@ func TestHangingDiskDelaysNoPass(t *testing.T) {
 	w := newWorld(t)
 	w.job(1, slurm.JobRunning, w.ago(time.Hour), "alpha-a3-0")
 	synctest.Test(t, func(t *testing.T) {
-		hang, asked := make(chan struct{}), 0
-		r := New(w.Config, w.log, func([]uint32) (map[uint32]string, error) {
-			asked++
+		require.NoError(t, os.Remove(openPath(w.dir, "alpha")))
+		require.NoError(t, os.Mkdir(openPath(w.dir, "alpha"), 0o755))
+		core, _ := observer.New(zap.WarnLevel)
+		hang := make(chan struct{})
+		r := New(w.Config, zap.New(core, zap.Hooks(func(zapcore.Entry) error {
 			<-hang
-			return nil, nil
-		}, w.notify)
+			return nil
+		})), w.notify)
 		for range 5 {
 			r.Saw(w.Scene(), w.plan)
 			w.Snap.Now = w.Snap.Now.Add(time.Minute)
@@ -37,46 +41,15 @@ func TestHangingDiskDelaysNoPass(t *testing.T) {
 		close(hang)
 		r.Wait(time.Hour)
 		assert.Equal(t, time.Second, time.Since(begun))
-		assert.Equal(t, 2, asked, "the last of the looks that arrived meanwhile is recorded")
+		assert.Equal(t, 2, r.memory.looks, "the last of the looks that arrived meanwhile is recorded")
 	})
-}
-
-// A single squeue call is for the accounts. slurmctld may be busy or restart just then.
-func TestAccountIsAskedAgainAfterAFailure(t *testing.T) {
-	w := newWorld(t)
-	asked, fails := 0, true
-	w.recorder = New(w.Config, w.log, func([]uint32) (map[uint32]string, error) {
-		asked++
-		if fails {
-			return nil, errors.New("squeue: Socket timed out on send/recv operation")
-		}
-		return map[uint32]string{812: "ml"}, nil
-	}, w.notify)
-	w.asked(mig.Accepted, noon, node)
-	w.Nodes(node, rising)
-	w.Machine("alpha-a3-2", group)
-	w.job(812, slurm.JobRunning, noon, node, "alpha-a3-2")
-	w.later(1)
-	fails = false
-	w.job(813, slurm.JobRunning, noon, "alpha-a3-2") // without an account
-	w.later(1)
-	w.later(60)
-	assert.Equal(t, 2, asked, "also a job without an account is asked about once")
-	w.requests(812)
-	w.Snap.Jobs = nil
-	w.gone()
-	assert.Equal(t, "ml", w.only(Wait).Account)
-	e := w.only(Lease)
-	assert.Equal(t, "ml", e.Account)
-	assert.Equal(t, "ml", e.Uses[0].Account)
-	assert.Empty(t, e.Uses[1].Account)
 }
 
 func TestAccountOfAnotherUsersJobIsNotTaken(t *testing.T) {
 	w := booting(t)
 	w.Snap.Jobs = nil
 	w.later(1)
-	w.accounts = map[uint32]string{812: "physics"}
+	w.accounts[812] = "physics"
 	w.running(812, w.Snap.Now).User = "bob"
 	w.later(1)
 	assert.Empty(t, w.ended().Account)

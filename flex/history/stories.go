@@ -5,14 +5,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
+	"slurmflex/slurm"
 )
 
 // The limits of stories.
@@ -23,8 +22,8 @@ const (
 
 // openStories follows the jobs of passes. It is empty before the first pass.
 type openStories struct {
-	scene *scene.Scene          // of the last pass, with the jobs that are in the queue
-	jobs  map[uint32]*openStory // of the jobs that have not ended, by raw id
+	Jobs  []*openStory `json:"jobs"` // of the jobs that have not ended
+	scene *scene.Scene // of the last pass, with the jobs that are in the queue
 }
 
 // openStory is the story of a job in Slurm's queue, and what later events follow from.
@@ -40,57 +39,43 @@ type openStory struct {
 	RanOn int       `json:"ran_on,omitempty"`
 }
 
-// open returns the stories of the jobs in the queue, by raw id.
-func (d *openStories) open() []*openStory {
-	return slices.SortedFunc(maps.Values(d.jobs), func(a, b *openStory) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
-}
-
-// resume continues with the stories that an earlier process followed.
-func (d *openStories) resume(open []*openStory) {
-	d.jobs = map[uint32]*openStory{}
-	for _, s := range open {
-		if s != nil && len(s.Events) > 0 {
-			d.jobs[s.Job.ID] = s
-		}
-	}
-}
-
 // see adds the observations of a pass. It returns the stories of the jobs that have left the queue,
 // unless others made the passes before this one: they have these stories.
 func (d *openStories) see(s *scene.Scene, p plan.Plan, others bool) (ended []view.Past) {
 	l := newQueueLook(s, p)
+	open := make(map[uint32]*openStory, len(d.Jobs))
+	for _, of := range d.Jobs {
+		open[of.Job.ID] = of
+	}
 	for i := range l.scene.Seen.Jobs {
 		j := &l.scene.Seen.Jobs[i]
-		of := d.jobs[j.ID]
+		of := open[j.ID]
 		if of == nil {
-			if !l.isOnFlex(j) || len(d.jobs) >= mostJobs {
+			if !s.Config.HasOurs(j.Partition) || len(d.Jobs) >= mostJobs {
 				continue
 			}
 			of = &openStory{Past: view.Past{Job: view.JobOf(l.scene, j)}}
-			if d.jobs == nil {
-				d.jobs = map[uint32]*openStory{}
-			}
-			d.jobs[j.ID] = of
+			d.Jobs = append(d.Jobs, of)
 		}
 		known := len(of.Events)
 		if of.see(l, j); len(of.Events) != known {
 			of.Job = view.JobOf(l.scene, j)
 		}
 	}
-	for id, of := range d.jobs {
-		if d.scene != nil && d.scene.Job(id) != nil && l.scene.Job(id) == nil {
-			of.Job = view.JobOf(d.scene, d.scene.Job(id))
+	d.Jobs = slices.DeleteFunc(d.Jobs, func(of *openStory) bool {
+		if l.scene.Job(of.Job.ID) == nil {
+			of.Job = d.seen(of)
 		}
-		if l.scene.IsQueued(id) { // an unreadable row may belong to any job
-			continue
+		if l.scene.IsQueued(of.Job.ID) { // an unreadable row may belong to any job
+			return false
 		}
 		of.EndedAt = l.at
 		of.note(l.at, view.EventEnded, "")
-		delete(d.jobs, id)
 		if !others {
 			ended = append(ended, of.told())
 		}
-	}
+		return true
+	})
 	slices.SortFunc(ended, func(a, b view.Past) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
 	d.scene = l.scene
 	return ended
@@ -99,16 +84,22 @@ func (d *openStories) see(s *scene.Scene, p plan.Plan, others bool) (ended []vie
 // of returns the story of the job in the queue that squeue shows by that name, or that has it as its
 // raw id; nil if there is none.
 func (d *openStories) of(name string) *view.Past {
-	for id, of := range d.jobs {
+	for _, of := range d.Jobs {
 		told := of.told()
-		if d.scene != nil && d.scene.Job(id) != nil {
-			told.Job = view.JobOf(d.scene, d.scene.Job(id))
-		}
+		told.Job = d.seen(of)
 		if told.Job.Is(name) && len(told.Events) > 0 {
 			return &told
 		}
 	}
 	return nil
+}
+
+// seen returns the story's job as the last pass saw it, or as it was last recorded.
+func (d *openStories) seen(of *openStory) view.Job {
+	if d.scene == nil || d.scene.Job(of.Job.ID) == nil {
+		return of.Job
+	}
+	return view.JobOf(d.scene, d.scene.Job(of.Job.ID))
 }
 
 // told returns the story as it is now, with its events in the order of their times.
@@ -134,15 +125,13 @@ func lineOf(story view.Past) StoryLine {
 // that of the job in the queue, or else of the last one that has ended. It returns nil if the history
 // has none.
 func Story(dir, cluster, name string) (last *view.Past, err error) {
-	number, _, _ := strings.Cut(name, "_")
-	number, _, _ = strings.Cut(number, "+")
-	err = readStories(dir, cluster, number, func(story *view.Past) {
+	err = readStories(dir, cluster, slurm.WholeOf(name), func(story *view.Past) {
 		if story.Job.Is(name) {
 			last = story
 		}
 	})
 	m, bad := load(dir, cluster)
-	if open := m.stories.of(name); bad == nil && open != nil {
+	if open := m.of(name); bad == nil && open != nil {
 		last = open
 	}
 	return last, err
@@ -150,7 +139,7 @@ func Story(dir, cluster, name string) (last *view.Past, err error) {
 
 // readStories calls take for each recorded story with that text in its line, the oldest first.
 func readStories(dir, cluster, text string, take func(*view.Past)) error {
-	r := reader{kind: Job, seen: map[string]struct{}{}}
+	r := reader{kind: Job, seen: map[string]bool{}}
 	r.line = func(line []byte) error {
 		if !bytes.Contains(line, []byte(text)) {
 			return nil
@@ -159,8 +148,7 @@ func readStories(dir, cluster, text string, take func(*view.Past)) error {
 		if err := json.Unmarshal(line, &of); err != nil {
 			return err
 		}
-		if _, again := r.seen[of.ID]; of.Kind == Job && !again {
-			r.seen[of.ID] = struct{}{}
+		if of.Kind == Job && r.isNew(of.ID) {
 			take(&of.Past)
 		}
 		return nil

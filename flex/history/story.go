@@ -33,10 +33,8 @@ func (s *openStory) see(l *queueLook, j *slurm.Job) {
 		s.note(s.Allocated, view.EventAllocated, slurm.Fold(j.Nodes))
 	}
 	s.Placed = !j.State.Waits()
-	of := l.jobs[j.ID]
-	if of != nil {
-		s.seeWaits(l, j, of)
-	}
+	of := l.job(j.ID)
+	s.seeWaits(l, j, of)
 	if !s.isRecorded(j) {
 		s.seeMachines(l, j, of)
 		s.seeRun(l, j)
@@ -105,12 +103,10 @@ func (s *openStory) seeMachines(l *queueLook, j *slurm.Job, of *jobLook) {
 	if j.State.HoldsNodes() {
 		nodes = j.Nodes
 	}
+	nodes = slices.Concat(nodes, of.awaited)
 	from := s.Allocated
-	if of != nil {
-		nodes = slices.Concat(nodes, of.awaited)
-		if from.IsZero() {
-			from = of.since
-		}
+	if from.IsZero() {
+		from = of.since
 	}
 	made := 0
 	var up []string
@@ -118,7 +114,7 @@ func (s *openStory) seeMachines(l *queueLook, j *slurm.Job, of *jobLook) {
 	var group *mig.Group
 	for _, name := range nodes {
 		for _, in := range l.scene.MachinesOf(name) {
-			if !l.isThere(in) {
+			if of.hasLost(name) || !l.scene.Belongs(in) {
 				continue
 			}
 			if in.Owned != group { // a job's machines mostly belong to one group

@@ -139,7 +139,7 @@ func TestNumberOfStoriesIsLimited(t *testing.T) {
 		many = append(many, j)
 	}
 	w.see(1, nil, many...)
-	assert.Len(t, w.stories.open(), mostJobs)
+	assert.Len(t, w.stories.Jobs, mostJobs)
 	w.see(2, nil, many[5:]...)
 	assert.Len(t, w.ended, 5)
 	w.see(3, nil, many[5:]...)

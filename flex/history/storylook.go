@@ -2,24 +2,20 @@ package history
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
-	"slurmflex/slurm"
 )
 
 // queueLook is the observation of one pass, in the form that stories need.
 type queueLook struct {
 	scene *scene.Scene // shows unread regions as last known
 	at    time.Time
-	lost  map[string]*scene.Loss // by node
 
-	jobs map[uint32]*jobLook // the jobs that wait for nodes, have lost some, or have a door
-	flex map[string]bool     // the partitions with flex-start nodes
+	jobs map[uint32]*jobLook
 }
 
 // jobLook is what a look shows of a job besides the nodes that Slurm has allocated to it.
@@ -33,13 +29,7 @@ type jobLook struct {
 
 func newQueueLook(s *scene.Scene, p plan.Plan) *queueLook {
 	s = s.Recalled()
-	l := &queueLook{
-		scene: s, at: second(s.Seen.Now),
-		lost: map[string]*scene.Loss{}, jobs: map[uint32]*jobLook{}, flex: map[string]bool{},
-	}
-	for _, partition := range s.Config.Partitions {
-		l.flex[partition.Name] = s.Config.IsOurs(partition)
-	}
+	l := &queueLook{scene: s, at: second(s.Seen.Now), jobs: map[uint32]*jobLook{}}
 	for i := range p.Waits {
 		for _, j := range l.holders(p.Waits[i].Nodes) {
 			j.waits = append(j.waits, &p.Waits[i])
@@ -54,9 +44,6 @@ func newQueueLook(s *scene.Scene, p plan.Plan) *queueLook {
 		loss := &p.Losses[i]
 		for _, j := range l.holders(loss.Nodes) {
 			j.losses = append(j.losses, loss)
-		}
-		for _, name := range loss.Nodes {
-			l.lost[name] = loss
 		}
 	}
 	for _, d := range s.Doors() {
@@ -94,19 +81,9 @@ func (l *queueLook) holders(nodes []string) (all []*jobLook) {
 	return all
 }
 
-// isOnFlex reports whether one of the job's partitions has flex-start nodes.
-func (l *queueLook) isOnFlex(j *slurm.Job) bool {
-	for name := range strings.SplitSeq(j.Partition, ",") {
-		if l.flex[name] {
-			return true
-		}
-	}
-	return false
-}
-
-// isThere reports whether a machine is one of the cluster's, and not lost by its job.
-func (l *queueLook) isThere(in scene.Machine) bool {
-	return l.lost[in.Name] == nil && l.scene.Belongs(in)
+// hasLost reports whether the job has lost the machine of a node.
+func (j *jobLook) hasLost(node string) bool {
+	return slices.ContainsFunc(j.losses, func(loss *scene.Loss) bool { return slices.Contains(loss.Nodes, node) })
 }
 
 // types returns the machine types of nodes; empty for nodes outside flex nodesets, and for unknown

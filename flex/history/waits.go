@@ -17,33 +17,38 @@ type openWait struct {
 	Requests []string `json:"requests"`          // their names, oldest first
 	Failing  bool     `json:"failing,omitempty"` // the last of them has failed
 	Over     bool     `json:"over,omitempty"`    // its line is written, or will never be
-	Gone     Time     `json:"gone,omitempty"`    // the first look without its requests
-	Lost     bool     `json:"lost,omitempty"`    // they were gone at the first look after another host's passes
 
-	shown int // the last of memory.looks that showed it
+	absence // of its requests
 }
-
-func (o *openWait) id() mig.GroupID { return mig.GroupID{Region: o.Region, Name: o.Group} }
 
 // waits updates the open waits, and returns those that have ended.
 func (m *memory) waits(l *look) (ended []Entry) {
+	type request struct{ region, group, name string }
+	open := map[request]*openWait{}
+	for _, o := range m.Waits {
+		for _, name := range o.Requests {
+			open[request{o.Region, o.Group, name}] = o
+		}
+	}
 	for _, g := range l.scene.Groups() {
-		id := g.ID()
-		if l.scene.Unseen(id.Region) || g.Stamp.Newer() {
+		if l.scene.Unseen(g.Region) || g.Stamp.Newer() {
 			continue
 		}
 		for _, run := range runsOf(g) {
-			o := m.waitOf(id, run)
+			var o *openWait
+			for _, r := range run {
+				o = cmp.Or(o, open[request{g.Region, g.Name, r.Name}])
+			}
 			if o == nil {
 				o = l.begin(g, run)
-				m.openWaits[id] = append(m.openWaits[id], o)
+				m.Waits = append(m.Waits, o)
 			}
-			o.shown = m.looks
+			o.absence = absence{shown: m.looks}
 			if o.Over {
 				continue
 			}
 			o.follow(l, run)
-			if end, at := l.endOf(o, g, run, m.looked[id.Region] != 0); end != "" {
+			if end, at := l.endOf(o, g, run, m.Looked[g.Region] != 0); end != "" {
 				o.Over = true
 				if at != 0 {
 					ended = append(ended, o.end(end, at, l, run))
@@ -59,48 +64,22 @@ func (m *memory) waits(l *look) (ended []Entry) {
 
 // goneWaits ends the waits with requests that no longer exist.
 func (m *memory) goneWaits(l *look) (ended []Entry) {
-	for id, open := range m.openWaits {
-		if g := l.scene.Owned(id); g != nil && g.Unread != "" {
-			continue
-		}
-		kept := slices.DeleteFunc(open, func(o *openWait) bool {
-			switch {
-			case l.isBlind(id.Region, o.Gone):
-				return false
-			case o.shown == m.looks:
-				o.Gone, o.Lost = 0, false
-				return false
-			case o.Over:
-				return true
-			case o.Gone == 0:
-				o.Gone, o.Lost = l.now, m.looked[id.Region] == 0
-				return false
-			case l.now-o.Gone < goneAfter:
-				return false
-			}
-			if !o.Lost {
-				ended = append(ended, o.end(l.givenUp(o), o.Gone, l, nil))
-			}
+	m.Waits = slices.DeleteFunc(m.Waits, func(o *openWait) bool {
+		g := l.scene.Owned(mig.GroupID{Region: o.Region, Name: o.Group})
+		switch {
+		case o.shown == m.looks || l.isBlind(o.Region, o.Gone) || g != nil && g.Unread != "":
+			return false
+		case o.Over:
 			return true
-		})
-		if m.openWaits[id] = kept; len(kept) == 0 {
-			delete(m.openWaits, id)
+		case !o.isOver(l, o.Region):
+			return false
+		case !o.Lost:
+			ended = append(ended, o.end(l.givenUp(o), o.Gone, l, nil))
 		}
-	}
+		return true
+	})
 	slices.SortFunc(ended, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
 	return ended
-}
-
-// waitOf returns the open wait for a run of requests; nil if the wait is new.
-func (m *memory) waitOf(id mig.GroupID, run []mig.Request) *openWait {
-	for _, o := range m.openWaits[id] {
-		for _, r := range run {
-			if slices.Contains(o.Requests, r.Name) {
-				return o
-			}
-		}
-	}
-	return nil
 }
 
 // begin returns the wait that starts with a run of requests.

@@ -39,7 +39,7 @@ type world struct {
 	dir      string
 	recorder *Recorder
 	log      *zap.Logger
-	accounts map[uint32]string
+	accounts map[uint32]string // of the jobs to come
 	plan     plan.Plan
 
 	news []News // in their order
@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 
 // restart replaces the recorder, as a new process does.
 func (w *world) restart() {
-	w.recorder = New(w.Config, w.log, func([]uint32) (map[uint32]string, error) { return w.accounts, nil }, w.notify)
+	w.recorder = New(w.Config, w.log, w.notify)
 }
 
 // look makes a pass that much later.
@@ -91,7 +91,7 @@ func (w *world) ago(d time.Duration) time.Time { return w.Snap.Now.Add(-d) }
 // job adds one of ada's jobs to the queue, or changes it.
 func (w *world) job(id uint32, state slurm.JobState, start time.Time, nodes ...string) *slurm.Job {
 	j := w.Job(id, "train", strings.Join(nodes, ","), state)
-	j.Start, j.User = start, "ada"
+	j.Start, j.User, j.Account = start, "ada", w.accounts[id]
 	return j
 }
 

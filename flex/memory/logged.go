@@ -28,7 +28,7 @@ func (m *Memory) Report(log *zap.Logger, found scene.Problems, snap scene.Snapsh
 			m.problems.Note(key, struct{}{}, snap.Now)
 		}
 	}
-	m.problems.keep(func(p problem, _ *noted[struct{}]) bool { return lasting[p] })
+	m.problems.keepOnly(lasting)
 	m.outages.keep(func(region string, was *noted[error]) bool {
 		if snap.Unseen[region] == nil {
 			log.Info("region "+region+" is read again", zap.Duration("after", snap.Now.Sub(was.at)))

@@ -14,7 +14,6 @@
 //	             signalled twice
 //	Records      nothing: read again
 //	RecordsRead  nothing: the records of all jobs on flex nodes are read again
-//	Accounts     nothing: read again
 //	Throttles    nothing: read again
 //	Templates    nothing: read again
 //	Settings     nothing: read again
@@ -61,7 +60,6 @@ type Memory struct {
 	Told        recall[uint32, string]         // AdminComments of jobs: the last message to each owner
 	Records     recall[uint32, record]         // of jobs
 	RecordsRead bool                           // the records of all jobs on flex nodes have been read once
-	Accounts    recall[uint32, string]         // of jobs
 	Throttles   recall[uint32, int]            // of arrays, where squeue does not show them: tasks that may run at once; 0: any number
 	Templates   recall[string, scene.Template] // instance templates, by link; for SettingsAge
 	Settings    Settings                       // slurm.conf; for SettingsAge
@@ -167,7 +165,7 @@ func (m *Memory) StandBy() {
 // its AdminComment.
 func (m *Memory) ReadOwnersAgain() {
 	m.RecordsRead = false
-	m.Records.keep(func(uint32, *noted[record]) bool { return false })
+	m.Records.keepOnly(nil)
 	m.Told.keep(func(_ uint32, was *noted[string]) bool {
 		_, warned := memo.BeforeSignal(was.value)
 		return warned

@@ -73,6 +73,11 @@ func (r *recall[K, V]) Expire(now time.Time, after time.Duration) {
 	r.keep(func(_ K, was *noted[V]) bool { return age(now, was.at) < after })
 }
 
+// keepOnly forgets all other keys.
+func (r *recall[K, V]) keepOnly(keys map[K]bool) {
+	r.keep(func(key K, _ *noted[V]) bool { return keys[key] })
+}
+
 // keep forgets the keys for which the rule returns false. The rule may change what was noted.
 func (r *recall[K, V]) keep(rule func(key K, was *noted[V]) bool) {
 	r.mu.Lock()

@@ -53,10 +53,9 @@ func (m *Memory) addRecords(snap *scene.Snapshot) {
 	for _, j := range snap.Jobs {
 		queued[j.ID], arrays[j.Array()] = true, true
 	}
-	m.Told.keep(func(job uint32, _ *noted[string]) bool { return queued[job] })
-	m.Records.keep(func(job uint32, _ *noted[record]) bool { return queued[job] })
-	m.Accounts.keep(func(job uint32, _ *noted[string]) bool { return queued[job] })
-	m.Throttles.keep(func(array uint32, _ *noted[int]) bool { return arrays[array] })
+	m.Told.keepOnly(queued)
+	m.Records.keepOnly(queued)
+	m.Throttles.keepOnly(arrays)
 
 	snap.Told, snap.Requeues = m.Told.All(), make(map[uint32]bool, len(queued))
 	snap.Limits, snap.Reach = make(map[uint32]scene.JobLimits), make(map[uint32]scene.Reach)

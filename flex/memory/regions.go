@@ -27,6 +27,8 @@ func (m *Memory) addLastKnown(snap *scene.Snapshot, cfg *config.Config) {
 			continue
 		}
 		if known, _, was := m.regions.Get(region); was {
+			known.Groups = slices.DeleteFunc(slices.Clone(known.Groups), func(g mig.Group) bool { return g.Region != region })
+			known.Instances = slices.DeleteFunc(slices.Clone(known.Instances), func(in mig.Instance) bool { return in.Region != region })
 			snap.LastKnown[region] = known
 		}
 		before, _, lasts := m.outages.Get(region)
@@ -41,17 +43,13 @@ func (m *Memory) addLastKnown(snap *scene.Snapshot, cfg *config.Config) {
 	}
 }
 
-// noteRegion remembers the reading of a region. It forgets a region without a nodeset that has been
-// empty for leftTime.
+// noteRegion remembers the reading of a region, in lists that all regions of a pass share. It forgets a
+// region without a nodeset that has been empty for leftTime.
 func (m *Memory) noteRegion(region string, snap *scene.Snapshot, cfg *config.Config) {
-	known := scene.LastKnown{
-		At:        snap.Now,
-		Groups:    only(snap.Groups, func(g *mig.Group) bool { return g.Region == region }),
-		Instances: only(snap.Instances, func(in *mig.Instance) bool { return in.Region == region }),
-	}
+	known := scene.LastKnown{At: snap.Now, Groups: snap.Groups, Instances: snap.Instances}
 	_, used, _ := m.regions.Get(region)
 	switch {
-	case !slices.Contains(snap.Left, region) || len(known.Groups) > 0 || hasMachine(region, snap, cfg):
+	case !slices.Contains(snap.Left, region) || isUsed(region, snap, cfg):
 		m.regions.Note(region, known, snap.Now)
 	case age(snap.Now, used) > leftTime:
 		m.regions.Forget(region)
@@ -60,14 +58,14 @@ func (m *Memory) noteRegion(region string, snap *scene.Snapshot, cfg *config.Con
 	}
 }
 
-// hasMachine reports whether a region has a machine of the cluster.
-func hasMachine(region string, snap *scene.Snapshot, cfg *config.Config) bool {
+// isUsed reports whether a region has a group or a machine of the cluster.
+func isUsed(region string, snap *scene.Snapshot, cfg *config.Config) bool {
 	for _, in := range snap.Ours(cfg.Cluster) {
 		if in.Region == region {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(snap.Groups, func(g mig.Group) bool { return g.Region == region })
 }
 
 // left returns the regions without a nodeset that earlier passes read.
@@ -80,25 +78,4 @@ func (m *Memory) left(cfg *config.Config) (regions []string) {
 	}
 	slices.Sort(regions)
 	return regions
-}
-
-// only returns the elements of all that match, in a slice of exact capacity, or all itself if every
-// element matches.
-func only[T any](all []T, in func(*T) bool) []T {
-	n := 0
-	for i := range all {
-		if in(&all[i]) {
-			n++
-		}
-	}
-	if n == len(all) {
-		return all
-	}
-	some := make([]T, 0, n)
-	for i := range all {
-		if in(&all[i]) {
-			some = append(some, all[i])
-		}
-	}
-	return some
 }

@@ -46,7 +46,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, World: scenetest.New(cfg), registry: prometheus.NewPedanticRegistry(), now: noon}
 	w.Metrics = New(w.registry, cfg, "v1", func() time.Time { return w.now })
 	cfg.Options.StateDir = t.TempDir()
-	w.recorder = history.New(cfg, zap.NewNop(), nil, w.Count)
+	w.recorder = history.New(cfg, zap.NewNop(), w.Count)
 	w.Nodes("alpha-a3-[0-3],alpha-g2-0,alpha-cpu-0", scenetest.PoweredDown)
 	return w
 }

@@ -125,7 +125,7 @@ func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
 func limits(s *scene.Scene, p plan.Plan) (all []prometheus.Metric) {
 	d := descriptions()
 	if len(s.Config.Options.Limits) > 0 {
-		all = append(all, prometheus.MustNewConstMetric(d.limitsRead, prometheus.GaugeValue, oneIf(s.Seen.Spent.Err == nil && s.Seen.AccountsErr == nil)))
+		all = append(all, prometheus.MustNewConstMetric(d.limitsRead, prometheus.GaugeValue, oneIf(s.Seen.Spent.Err == nil)))
 	}
 	for _, u := range p.Limits {
 		for _, m := range u.Measures() {

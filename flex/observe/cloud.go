@@ -15,9 +15,10 @@ import (
 )
 
 // observeMachines reads the groups first and the instances second, so that the list has every
-// machine that a request has created. It returns the regions with unreadable groups or instances,
-// and the time on Compute's clock.
-func (o Observer) observeMachines(ctx context.Context, snap *scene.Snapshot) (unseenGroups, unseenInstances map[string]error, compute dated) {
+// machine that a request has created. It records the regions that could not be read, and returns the
+// time on Compute's clock.
+func (o Observer) observeMachines(ctx context.Context, snap *scene.Snapshot) (compute dated) {
+	var unseenGroups, unseenInstances map[string]error
 	regions := snap.Regions(o.Config)
 	snap.Groups, unseenGroups = o.Cloud.Groups(ctx, o.Config.Cluster, regions)
 	if len(unseenGroups) < len(regions) {
@@ -25,15 +26,17 @@ func (o Observer) observeMachines(ctx context.Context, snap *scene.Snapshot) (un
 		if len(unseenInstances) < len(regions) {
 			compute = dated{o.Cloud.Date(), time.Now()}
 		}
-		snap.Members = o.members(ctx, snap.Miscounted(snap.Groups), unseenInstances)
 	}
-	return unseenGroups, unseenInstances, compute
+	maps.Copy(snap.Unseen, unseenInstances)
+	maps.Copy(snap.Unseen, unseenGroups)
+	snap.Members = o.members(ctx, snap.Miscounted(snap.Groups), snap.Unseen)
+	return compute
 }
 
 // doubt reads a region again if an instance is missing there: an instance of a node that is up or,
 // in the first pass, of a node that is powering up. The instance may be in an unreadable zone that
 // is no longer configured. Only a list without zones reports such a zone.
-func (o Observer) doubt(ctx context.Context, snap *scene.Snapshot, unseenGroups, unseenInstances map[string]error) {
+func (o Observer) doubt(ctx context.Context, snap *scene.Snapshot) {
 	there := make(map[string]bool, len(snap.Instances))
 	for i := range snap.Instances {
 		there[snap.Instances[i].Name] = true
@@ -45,18 +48,17 @@ func (o Observer) doubt(ctx context.Context, snap *scene.Snapshot, unseenGroups,
 		if there[n.Name] || n.State.Base == slurm.Down || power != slurm.On && (power != slurm.Rising || !first) {
 			continue
 		}
-		if set, _, known := o.Config.Find(n.Name); known && set.Flex != nil && set.Flex.UseBulkInsert {
-			doubtful[set.Region] = unseenGroups[set.Region] == nil && unseenInstances[set.Region] == nil
+		if set, _, known := o.Config.Find(n.Name); known && set.Flex != nil && set.Flex.UseBulkInsert && snap.Unseen[set.Region] == nil {
+			doubtful[set.Region] = true
 		}
 	}
-	maps.DeleteFunc(doubtful, func(_ string, is bool) bool { return !is })
 	if len(doubtful) == 0 {
 		return
 	}
 	cloud, over := inTime(ctx)
 	defer over()
 	_, unseen := o.Cloud.Instances(cloud, o.Config.Cluster, slices.Sorted(maps.Keys(doubtful)))
-	maps.Copy(unseenInstances, unseen)
+	maps.Copy(snap.Unseen, unseen)
 }
 
 // zonesOf returns the zones that may have instances of the cluster: those of its nodesets and of
@@ -85,13 +87,12 @@ func (d dated) skew(now time.Time) time.Duration {
 	return now.Sub(d.date) - time.Since(d.at)
 }
 
-// leaveOut records the regions that could not be read, and drops partial readings of these regions,
-// because decisions need a complete one.
-func leaveOut(snap *scene.Snapshot, unseenGroups, unseenInstances map[string]error) {
-	maps.Copy(snap.Unseen, unseenInstances)
-	maps.Copy(snap.Unseen, unseenGroups)
+// finish drops partial readings of regions, because decisions need a complete one, and records the time.
+func (o Observer) finish(snap *scene.Snapshot, compute dated) {
 	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })
 	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
+	snap.Now = o.Now()
+	snap.Skew = compute.skew(snap.Now)
 }
 
 // members lists the members of miscounted groups, except in regions with unreadable instances.

@@ -31,7 +31,6 @@ type Scheduler interface {
 	// Allowances reads Slurm's limits: those of licenses and, if AccountingStorageEnforce has them, of
 	// accounts, users and QOS.
 	Allowances(ctx context.Context, enforced []string) (slurm.Allowances, error)
-	Accounts(ctx context.Context, jobs []uint32) (map[uint32]string, error)
 	memory.Reader
 }
 
@@ -84,7 +83,6 @@ func (o Observer) covers() bool { return o.Promises && o.Config.Options.Waiting 
 // names each region that cannot be read. If the cloud takes long, for example because a region
 // hangs, Read reads Slurm again.
 func (o Observer) Read(ctx context.Context, snap *scene.Snapshot) error {
-	var unseenGroups, unseenInstances map[string]error
 	var slurmSeen time.Time
 	var compute dated
 
@@ -108,7 +106,7 @@ func (o Observer) Read(ctx context.Context, snap *scene.Snapshot) error {
 		return nil
 	})
 	reads.Go(func() error {
-		unseenGroups, unseenInstances, compute = o.observeMachines(cloud, snap)
+		compute = o.observeMachines(cloud, snap)
 		return nil
 	})
 	err := cmp.Or(reads.Wait(), asked.Err())
@@ -118,12 +116,9 @@ func (o Observer) Read(ctx context.Context, snap *scene.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	o.doubt(asked, snap, unseenGroups, unseenInstances)
+	o.doubt(asked, snap)
 	o.observeOwners(asked, snap)
-	o.observeAccounts(asked, snap)
-	leaveOut(snap, unseenGroups, unseenInstances)
-	snap.Now = o.Now()
-	snap.Skew = compute.skew(snap.Now)
+	o.finish(snap, compute)
 	return nil
 }
 
@@ -131,11 +126,9 @@ func (o Observer) Read(ctx context.Context, snap *scene.Snapshot) error {
 func (o Observer) ReadCloud(ctx context.Context, snap *scene.Snapshot) {
 	cloud, over := inTime(ctx)
 	defer over()
-	unseenGroups, unseenInstances, compute := o.observeMachines(cloud, snap)
+	compute := o.observeMachines(cloud, snap)
 	o.observePolicies(cloud, snap)
-	leaveOut(snap, unseenGroups, unseenInstances)
-	snap.Now = o.Now()
-	snap.Skew = compute.skew(snap.Now)
+	o.finish(snap, compute)
 }
 
 // AddForeign adds leftovers of slurm-gcp's scripts to a snapshot.

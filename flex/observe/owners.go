@@ -3,12 +3,12 @@ package observe
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -58,21 +58,22 @@ func (o Observer) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	}
 }
 
+// doorsIn returns the addresses of the jobs with a door.
+func doorsIn(cfg *config.Config, reservations []slurm.Reservation) map[string]bool {
+	doors := map[string]bool{}
+	for _, held := range reservations {
+		if h := memo.ParseHold(cfg.Cluster, held.Name); h.Kind == memo.DoorHold {
+			doors[h.Address] = true
+		}
+	}
+	return doors
+}
+
 // requeuePause is slightly longer than the time for which Slurm keeps a requeued job from starting.
 const requeuePause = 3 * time.Minute
 
 // isBack reports whether a pending job of a partition with flex-start nodes is held or was just
 // requeued.
 func (o Observer) isBack(j slurm.Job, now time.Time) bool {
-	if j.Reason != "JobHeldAdmin" && (j.Reason != slurm.BeginTime || j.Start.Sub(now) > requeuePause) {
-		return false
-	}
-	return o.isForFlex(j)
-}
-
-// isForFlex reports whether the job may run in a partition with flex-start nodes.
-func (o Observer) isForFlex(j slurm.Job) bool {
-	return slices.ContainsFunc(o.Config.Partitions, func(p config.Partition) bool {
-		return slices.Contains(strings.Split(j.Partition, ","), p.Name) && o.Config.IsOurs(p)
-	})
+	return (j.Reason == "JobHeldAdmin" || j.Reason == slurm.BeginTime && j.Start.Sub(now) <= requeuePause) && o.Config.HasOurs(j.Partition)
 }

@@ -29,15 +29,12 @@ func (o Observer) readSettings(ctx context.Context) error {
 	if err = unread.Take(err); err != nil {
 		return fmt.Errorf("read partitions: %w", err)
 	}
-	shortestOf := func(option string, of func(slurm.Partition) slurm.Limit) time.Duration {
-		return shortest(limits(o.Config, conf.Seconds(option), partitions, of))
-	}
 	_, unplanned := conf.Unplanned()
 	*s = memory.Settings{
 		Settings: scene.Settings{
 			Partitions:     partitions,
-			ResumeTimeout:  shortestOf("ResumeTimeout", func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout }),
-			SuspendTime:    shortestOf("SuspendTime", func(p slurm.Partition) slurm.Limit { return p.SuspendTime }),
+			ResumeTimeout:  shortest(o.Config, conf.Seconds("ResumeTimeout"), partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout }),
+			SuspendTime:    shortest(o.Config, conf.Seconds("SuspendTime"), partitions, func(p slurm.Partition) slurm.Limit { return p.SuspendTime }),
 			SlurmctldSince: conf.Booted(), Unplanned: unplanned, BackfillWindow: conf.BackfillWindow(), Private: hidesJobs(conf),
 		},
 		Unread: unread, Enforced: conf.List("AccountingStorageEnforce"), Read: o.Now(),
@@ -56,30 +53,23 @@ func hidesJobs(conf slurm.Config) bool {
 // power up forever, and a count that starts over does no harm.
 const infinite = 65_535 * time.Second
 
-// limits returns the limits of one kind that apply to flex nodes: those of partitions that set the
-// limit, and the cluster's limit for partitions that do not. For a node in several partitions,
-// Slurm uses the longest limit.
-func limits(cfg *config.Config, cluster slurm.Limit, partitions []slurm.Partition, of func(slurm.Partition) slurm.Limit) []slurm.Limit {
+// shortest returns the shortest limit of one kind that is set for flex nodes; 0 if none is. Those of
+// partitions that set the limit count, and the cluster's for partitions that do not. For a node in several
+// partitions, Slurm uses the longest limit.
+func shortest(cfg *config.Config, cluster slurm.Limit, partitions []slurm.Partition, of func(slurm.Partition) slurm.Limit) (least time.Duration) {
 	var limits []slurm.Limit
 	for _, p := range partitions {
-		isOurs := func(node string) bool { return cfg.FlexSetOf(node) != nil }
-		switch ours := slices.ContainsFunc(p.Nodes, isOurs); {
-		case ours && of(p).Kind == slurm.LimitUnknown:
-			limits = append(limits, cluster)
-		case ours:
+		if slices.ContainsFunc(p.Nodes, func(node string) bool { return cfg.FlexSetOf(node) != nil }) {
 			limits = append(limits, of(p))
 		}
 	}
 	if limits == nil {
-		return []slurm.Limit{cluster}
+		limits = []slurm.Limit{cluster}
 	}
-	return limits
-}
-
-// shortest returns the shortest of the limits that are set; 0 if none is.
-func shortest(limits []slurm.Limit) time.Duration {
-	var least time.Duration
 	for _, l := range limits {
+		if l.Kind == slurm.LimitUnknown {
+			l = cluster
+		}
 		if l.Kind == slurm.Unlimited {
 			l = slurm.Limit{Kind: slurm.LimitSet, Duration: infinite}
 		}

@@ -45,6 +45,6 @@ func TestShortestResumeTimeoutOfFlexNodesCounts(t *testing.T) {
 		"INFINITE, before 25.05":                  {set(time.Minute), []slurm.Partition{of(unlimited, "alpha-a3-0")}, 65_535 * time.Second},
 		"no host has the setting":                 {global, []slurm.Partition{of(global, "alpha-a3-0")}, 0},
 	} {
-		assert.Equal(t, c.want, shortest(limits(cfg, c.cluster, c.partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout })), name)
+		assert.Equal(t, c.want, shortest(cfg, c.cluster, c.partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout }), name)
 	}
 }

@@ -104,7 +104,7 @@ func separate(snap *scene.Snapshot, own map[uint32][]int, reasons map[uint32]str
 func (o Observer) hiddenTasks(jobs []slurm.Job) (addresses []string) {
 	var rows []slurm.Job
 	for _, j := range jobs {
-		if o.covers() && j.IsTasks() && o.isForFlex(j) && (j.HidesTasks() || memo.ParseHold(o.Config.Cluster, j.Reservation).Kind == memo.DoorHold) {
+		if o.covers() && j.IsTasks() && o.Config.HasOurs(j.Partition) && (j.HidesTasks() || memo.ParseHold(o.Config.Cluster, j.Reservation).Kind == memo.DoorHold) {
 			rows = append(rows, j)
 		}
 	}

@@ -25,63 +25,52 @@ const (
 	leastThrottle = 1
 )
 
-// throttled is an array that may get doors, with a row that shows no throttle.
-type throttled struct {
-	row  slurm.Job
-	most int       // the last reading, or leastThrottle
-	read time.Time // when the throttle was last read; zero: never
-}
-
 // observeThrottles finds out how many tasks of each array may run at once. squeue leaves that out
 // once a pending task has a record of its own. So observeThrottles asks about arrays that may get
 // doors, those first that were never read, then the oldest readings.
 func (o Observer) observeThrottles(ctx context.Context, snap *scene.Snapshot) {
-	arrays := o.throttled(snap)
-	slices.SortStableFunc(arrays, func(a, b throttled) int { return a.read.Compare(b.read) })
-	for i, a := range arrays {
-		if i < throttlesAtOnce && snap.Begun.Sub(a.read) >= throttleAge {
-			a.most = o.readThrottle(ctx, a)
-			o.Memory.Throttles.Note(a.row.Array(), a.most, snap.Begun)
-		}
-		snap.Throttles[a.row.Array()] = a.most
-	}
-}
-
-// throttled records the throttles that rows show, and returns the arrays to ask about.
-func (o Observer) throttled(snap *scene.Snapshot) (arrays []throttled) {
 	snap.Throttles = map[uint32]int{}
-	seen := map[uint32]bool{}
 	for _, j := range snap.Jobs {
 		if most := j.Throttle(); most > 0 {
 			snap.Throttles[j.Array()] = most
 		}
 	}
+	var rows []slurm.Job // of arrays, one of each, that show no throttle
 	for _, j := range snap.Jobs {
-		array := j.Array()
-		if snap.Throttles[array] > 0 || seen[array] || array == 0 || !o.covers() || !demand.LacksNodes(j) || !o.isForFlex(j) {
+		if _, known := snap.Throttles[j.Array()]; known || j.Array() == 0 || !o.covers() || !demand.LacksNodes(j) || !o.Config.HasOurs(j.Partition) {
 			continue
 		}
-		seen[array] = true
-		most, at, read := o.Memory.Throttles.Get(array)
+		rows = append(rows, j)
+		most, _, read := o.Memory.Throttles.Get(j.Array())
 		if !read {
 			most = leastThrottle
 		}
-		arrays = append(arrays, throttled{j, most, at})
+		snap.Throttles[j.Array()] = most
 	}
-	return arrays
+	readAt := func(j slurm.Job) time.Time {
+		_, at, _ := o.Memory.Throttles.Get(j.Array())
+		return at
+	}
+	slices.SortStableFunc(rows, func(a, b slurm.Job) int { return readAt(a).Compare(readAt(b)) })
+	for _, j := range rows[:min(len(rows), throttlesAtOnce)] {
+		if snap.Begun.Sub(readAt(j)) >= throttleAge {
+			o.readThrottle(ctx, snap, j)
+		}
+	}
 }
 
 // readThrottle reads how many tasks of an array may run at once. If that fails, the former reading
 // counts until the next attempt, a minute later.
-func (o Observer) readThrottle(ctx context.Context, a throttled) int {
-	tasks := a.row.Tasks()
-	err := fmt.Errorf("%s: no task's index", a.row.Name())
-	if len(tasks) > 0 {
+func (o Observer) readThrottle(ctx context.Context, snap *scene.Snapshot, j slurm.Job) {
+	err := fmt.Errorf("%s: no task's index", j.Name())
+	if tasks := j.Tasks(); len(tasks) > 0 {
 		var most int
-		if most, err = o.Slurm.ArrayThrottle(ctx, a.row.Array(), tasks[0]); err == nil {
-			return most
+		if most, err = o.Slurm.ArrayThrottle(ctx, j.Array(), tasks[0]); err == nil {
+			snap.Throttles[j.Array()] = most
 		}
 	}
-	o.Log.Debug("throttle not read", zap.Uint32("array", a.row.Array()), zap.Error(err))
-	return a.most
+	if err != nil {
+		o.Log.Debug("throttle not read", zap.Uint32("array", j.Array()), zap.Error(err))
+	}
+	o.Memory.Throttles.Note(j.Array(), snap.Throttles[j.Array()], snap.Begun)
 }

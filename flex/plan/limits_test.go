@@ -48,7 +48,7 @@ func newLimitedPending() limitedPending {
 func (w limitedPending) waits(nodes int, charge slurm.Charge) *slurm.Job {
 	id := uint32(len(w.Snap.Jobs) + 1)
 	w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{
-		ID: id, ArrayID: id, State: slurm.JobPending, Priority: 1000 - uint64(id), NodeCount: nodes, Partition: "train", User: "ann", Reason: "Priority",
+		ID: id, ArrayID: id, State: slurm.JobPending, Priority: 1000 - uint64(id), NodeCount: nodes, Partition: "train", User: "ann", Account: charge.Account, Reason: "Priority",
 		Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
 	})
 	w.Snap.Allowances.Charges[id] = charge
@@ -322,7 +322,6 @@ func TestOtherJobsGetNodesOfJobsThatGetNone(t *testing.T) {
 			j.Planned, j.Start = scenetest.Names("alpha-a3-[0-7]")[2*i:], noon.Add(time.Duration(23+i)*time.Hour)
 		}
 		w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
-		w.Snap.Accounts = map[uint32]string{1: "ml", 2: "chem"}
 		w.Config.Options.Limits = []config.Limit{{Name: "ml", Account: "ml", GPUHours: 60}}
 		w.Snap.Spent = scene.Spent{Of: []scene.Spending{{From: noon, To: noon.AddDate(0, 1, 0)}}, Hours: map[string]scene.Amount{"a3": {GPU: 8 * 3600}}}
 		return w
@@ -350,7 +349,7 @@ func TestOtherJobsGetNodesOfJobsThatGetNone(t *testing.T) {
 	door := memo.DoorReservation("alpha", "1", noon.Add(-time.Minute))
 	w.Snap.Jobs[0].NodeCount, w.Snap.Jobs[0].Reservation = 7, door
 	w.reserve(door, 14*time.Minute, "alpha-a3-[0-6]", "PURGE_COMP=00:05:00")
-	w.Snap.Accounts[2], w.Snap.Jobs[1].NodeCount, w.Snap.Jobs[1].Planned, w.Snap.Jobs[1].Start = "ml", 1, nil, time.Time{}
+	w.Snap.Jobs[1].Account, w.Snap.Jobs[1].NodeCount, w.Snap.Jobs[1].Planned, w.Snap.Jobs[1].Start = "ml", 1, nil, time.Time{}
 	doors, held = w.doors()
 	assert.Empty(t, doors)
 	assert.Contains(t, held[2], "56 of 60 GPU hours of November are used or reserved", "by a door that has no request yet")

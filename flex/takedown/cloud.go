@@ -20,12 +20,13 @@ func (d *draft) clear() {
 	}
 	machines := map[mig.GroupID][]mig.Instance{}
 	var single []mig.Instance // without a group
-	for _, in := range d.sortedInstances() {
+	for _, in := range d.scene.Machines() {
 		switch {
+		case d.scene.Seen.Unseen[in.Region] != nil:
 		case in.Group != "":
-			machines[in.GroupID()] = append(machines[in.GroupID()], in)
+			machines[in.GroupID()] = append(machines[in.GroupID()], *in.Instance)
 		case in.Stamp.Cluster == d.scene.Config.Cluster && d.isOurs(in.Stamp.NodeSet):
-			single = append(single, in)
+			single = append(single, *in.Instance)
 		}
 	}
 	groups := slices.SortedFunc(slices.Values(d.scene.Seen.Groups), func(a, b mig.Group) int { return a.ID().Compare(b.ID()) })
@@ -48,14 +49,6 @@ func (d *draft) usesRegion(region string) bool {
 		}
 	}
 	return false
-}
-
-func (d *draft) sortedInstances() []mig.Instance {
-	seen := slices.DeleteFunc(slices.Clone(d.scene.Seen.Instances), func(in mig.Instance) bool { return d.scene.Seen.Unseen[in.Region] != nil })
-	slices.SortFunc(seen, func(a, b mig.Instance) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Zone, b.Zone))
-	})
-	return seen
 }
 
 // isOursGroup reports whether the takedown deletes a group or may have to. The owner is unknown if
@@ -184,18 +177,18 @@ func (d *draft) deletePolicies(there map[mig.GroupID]bool) {
 		if d.scene.Seen.Unseen[p.Region] != nil || d.scene.Seen.UnseenPolicies[p.Region] != nil {
 			continue
 		}
-		id := mig.GroupID{Region: p.Region, Name: p.Name}
+		id, once := mig.GroupID{Region: p.Region, Name: p.Name}, ""
+		if there[id] {
+			once = "its group is gone"
+		}
 		switch {
 		case p.Unread != "" && (p.Stamp == mig.Stamp{} || p.Stamp.Cluster == d.scene.Config.Cluster && d.isOurs(p.Stamp.NodeSet)):
 			d.plan.Left.Policies++
 			d.keep("workload policy %s in %s stays, because it cannot be read: %s", p.Name, p.Region, p.Unread)
 		case p.Stamp.Cluster != d.scene.Config.Cluster || p.Stamp.Newer() || !d.isOurs(p.Stamp.NodeSet):
-		case there[id]:
-			d.plan.Left.Policies++
-			d.do(action.DeletePolicy{Of: action.Of{Group: id}, Why: why}, "its group is gone")
 		default:
 			d.plan.Left.Policies++
-			d.do(action.DeletePolicy{Of: action.Of{Group: id}, Why: why}, "")
+			d.do(action.DeletePolicy{Of: action.Of{Group: id}, Why: why}, once)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (d *draft) closeAll() {
 	}
 	var drained []string
 	for _, n := range d.nodes {
-		if (open[n.Name] || n.Set.IsStatic(n.Index)) && n.doubt == "" && !n.State.Has(slurm.Drain) && (n.State.Base != slurm.Down || isOwnReason(n.Reason)) {
+		if (open[n.Name] || n.Set.IsStatic(n.Index)) && n.doubt == "" && !n.State.Has(slurm.Drain) && (n.State.Base != slurm.Down || n.Reason == "" || memo.IsOurReason(n.Reason)) {
 			drained = append(drained, n.Name)
 		}
 	}
@@ -87,13 +87,13 @@ func (d *draft) tell(j *slurm.Job, why, once string) bool {
 
 // powerDown powers down the nodes that no job holds.
 func (d *draft) powerDown() {
-	var idle, rising, held []node
+	var idle, rising, held []string
 	for _, n := range d.nodes {
 		switch {
 		// Powered-down nodes need no step: a job may hold nothing but their door.
 		case n.State.Power() == slurm.Off && !n.State.Held() || n.doubt != "":
 		case len(n.Holders) > 0:
-			held = append(held, n)
+			held = append(held, n.Name)
 		case n.State.Held():
 			d.await("node %s to lose or show its job", n.Name)
 		case n.Power == slurm.On && n.State.IsIdle() && !n.State.Has(slurm.NotResponding):
@@ -101,21 +101,21 @@ func (d *draft) powerDown() {
 				d.await("node %s to power down", n.Name)
 				continue
 			}
-			idle = append(idle, n)
+			idle = append(idle, n.Name)
 		default:
-			rising = append(rising, n)
+			rising = append(rising, n.Name)
 		}
 	}
 	once := d.isClosed()
 	for _, s := range []struct {
-		nodes []node
+		nodes []string
 		state string
 		once  string
 	}{
 		{idle, "power_down", once}, {rising, "power_down_force", once}, {held, "power_down", "their jobs have left"},
 	} {
 		if len(s.nodes) > 0 {
-			d.do(action.SetNodes{Nodes: namesOf(s.nodes), State: s.state, Why: "they are taken down"}, s.once)
+			d.do(action.SetNodes{Nodes: s.nodes, State: s.state, Why: "they are taken down"}, s.once)
 		}
 	}
 }
@@ -155,22 +155,18 @@ func (d *draft) deleteReservations() {
 		}
 		if len(others) > 0 {
 			d.do(action.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Nodes: others}, Why: "its other nodes are taken down"}, d.anyInUse(ours))
-		} else {
-			d.do(action.DeleteReservation{OfReservation: of, Job: d.jobIn(r.Name), Why: "its nodes are taken down"}, d.anyInUse(ours))
+			continue
 		}
+		end := action.DeleteReservation{OfReservation: of, Why: "its nodes are taken down"}
+		// Slurm keeps a reservation while a job uses it. The next look frees it of the next job.
+		for _, j := range d.scene.Seen.Jobs {
+			if j.Reservation == r.Name {
+				end.Job, end.Address = j.ID, j.Address()
+			}
+		}
+		d.do(end, d.anyInUse(ours))
 	}
 	d.plan.Left.Reservations = &left
-}
-
-// jobIn returns a job that uses a reservation, because Slurm keeps a reservation while a job uses
-// it; 0 for none. The next look returns the next job.
-func (d *draft) jobIn(reservation string) uint32 {
-	for i := range d.scene.Seen.Jobs {
-		if j := &d.scene.Seen.Jobs[i]; j.Reservation == reservation {
-			return j.ID
-		}
-	}
-	return 0
 }
 
 // unlessTold notifies the owner of the job that waits pending for a door's nodes. It returns the

@@ -299,17 +299,3 @@ func (d *draft) anyInUse(names []string) string {
 	}
 	return ""
 }
-
-// namesOf are the names of nodes.
-func namesOf(nodes []node) []string {
-	names := make([]string, len(nodes))
-	for i, n := range nodes {
-		names[i] = n.Name
-	}
-	return names
-}
-
-// isOwnReason reports whether slurmflex set a node's reason, or the reason is empty.
-func isOwnReason(reason string) bool {
-	return reason == "" || memo.IsOurReason(reason)
-}

@@ -349,11 +349,11 @@ func TestJobsLeaveAReservationBeforeItIsDeleted(t *testing.T) {
 	s.Snap.Jobs = []slurm.Job{{ID: 6, State: slurm.JobPending}, {ID: 7, State: slurm.JobPending, Reservation: "slurmflex-alpha.salvage-7"}}
 	s.Snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha.job-6", Nodes: []string{"alpha-a3-0"}}, {Name: "slurmflex-alpha.salvage-7", Nodes: []string{"alpha-a3-1"}}}
 	p := Compute(s.Scene(), Options{})
-	var freed []uint32
+	var freed []string
 	for _, a := range p.Due() {
-		freed = append(freed, a.(action.DeleteReservation).Job)
+		freed = append(freed, a.(action.DeleteReservation).Address)
 	}
-	assert.Equal(t, []uint32{0, 7}, freed)
+	assert.Equal(t, []string{"", "7"}, freed)
 	assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies, 2 reservations", p.Left.String())
 }
 

@@ -29,12 +29,12 @@ func TestNodesListsNodesOfHiddenPartitions(t *testing.T) {
 }
 
 func TestJobsAreReadByOneSqueue(t *testing.T) {
-	c := newClient(t, dummy{Stdout: "8|8|N/A|UNLIMITED|RUNNING|f[0-1]|2026-11-21T03:00:00|42|flex|bob|2|4|1|0|(null)|||(null)|" + markOfCall + "<(null)>" + markOfCall + "|" + markOfCall + "<gres/gpu:8\n>" + markOfCall + "|None\n"})
+	c := newClient(t, dummy{Stdout: "8|8|N/A|UNLIMITED|RUNNING|f[0-1]|2026-11-21T03:00:00|42|flex|bob|ml|2|4|1|0|(null)|||(null)|" + markOfCall + "<(null)>" + markOfCall + "|" + markOfCall + "<gres/gpu:8\n>" + markOfCall + "|None\n"})
 	jobs, err := c.Jobs(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, uint32(8), jobs[0].ID)
 	require.Equal(t, []string{"f0", "f1"}, jobs[0].Nodes)
-	require.Equal(t, []string{"squeue -h -a -o %A|%i|%K|%l|%T|%N|%S|%Q|%P|MARK<%u>MARK|%D|%C|%c|%m|%Y|MARK<%n>MARK|MARK<%x>MARK|%v|MARK<%f>MARK|MARK<%b>MARK|MARK<%r>MARK"}, asked(t, c))
+	require.Equal(t, []string{"squeue -h -a -o %A|%i|%K|%l|%T|%N|%S|%Q|%P|MARK<%u>MARK|MARK<%a>MARK|%D|%C|%c|%m|%Y|MARK<%n>MARK|MARK<%x>MARK|%v|MARK<%f>MARK|MARK<%b>MARK|MARK<%r>MARK"}, asked(t, c))
 }
 
 func TestThrottleIsReadFromTheRecordOfOneTask(t *testing.T) {

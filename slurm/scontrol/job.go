@@ -89,22 +89,8 @@ func (c *Client) CancelJob(ctx context.Context, id uint32) error {
 	return err
 }
 
-// SetJobReservation makes a job use the reservation of that name, or none if the name is empty. The
-// job may also be CONFIGURING or RUNNING. A reservation that no job uses can be deleted. For a job
-// that has ended or is unknown, there is nothing to do.
-func (c *Client) SetJobReservation(ctx context.Context, id uint32, name string) error {
-	address, err := c.address(ctx, id, "set the reservation")
-	if name == "" && errors.Is(err, ErrUnknownJob) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return c.SetReservationOf(ctx, address.Whole, name)
-}
-
-// SetReservationOf makes a pending job use the reservation of that name, or none if the name is
-// empty. address is the job's address, such as "5_2" for an array task that shares a record with
+// SetReservationOf makes a job use the reservation of that name, or none if the name is empty. The job
+// may also be CONFIGURING or RUNNING. A reservation that no job uses can be deleted. address is the job's address, such as "5_2" for an array task that shares a record with
 // others, or "7+1" for one component of a heterogeneous job; "7" means all components. For a job
 // that has ended or is unknown, there is nothing to do.
 func (c *Client) SetReservationOf(ctx context.Context, address, name string) error {

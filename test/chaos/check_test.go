@@ -157,7 +157,7 @@ func (p *planted) keptThere() {
 		Start: time.Now().Add(time.Hour), Purge: 5 * time.Minute,
 	}
 	require.NoError(p.t, p.slurm.CreateReservation(p.ctx, door))
-	require.NoError(p.t, p.slurm.SetJobReservation(p.ctx, id, door.Name))
+	require.NoError(p.t, p.slurm.SetReservationOf(p.ctx, fmt.Sprint(id), door.Name))
 	limit := slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour}
 	p.watch.look(nil, []slurm.Job{{ID: id, ArrayID: id, State: slurm.JobPending, Priority: 1, Limit: limit}})
 }

@@ -79,10 +79,6 @@ func (s *commands) Allowances(ctx context.Context, enforced []string) (slurm.All
 	return command(ctx, s, "show licenses", "", func(ctx context.Context) (slurm.Allowances, error) { return s.next.Allowances(ctx, enforced) })
 }
 
-func (s *commands) Accounts(ctx context.Context, jobs []uint32) (map[uint32]string, error) {
-	return command(ctx, s, "squeue", "", func(ctx context.Context) (map[uint32]string, error) { return s.next.Accounts(ctx, jobs) })
-}
-
 func (s *commands) Reservations(ctx context.Context) ([]slurm.Reservation, error) {
 	return list(ctx, s, "show reservations", s.next.Reservations, fakeslurm.PrintReservations, slurm.ParseReservations)
 }

@@ -67,15 +67,6 @@ func (c *Cluster) Allowances(ctx context.Context, _ []string) (slurm.Allowances,
 	return a, nil
 }
 
-// Accounts returns no accounts: no job has one.
-func (c *Cluster) Accounts(ctx context.Context, _ []uint32) (map[uint32]string, error) {
-	if err := c.ask(ctx); err != nil {
-		return nil, err
-	}
-	c.mu.Unlock()
-	return map[uint32]string{}, nil
-}
-
 // TaskJobs lists array tasks, each in its own row.
 func (c *Cluster) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
 	if err := c.ask(ctx); err != nil {

@@ -12,21 +12,6 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// SetJobReservation sets or clears a job's reservation. Clearing the reservation of a job that has
-// ended succeeds.
-func (c *Cluster) SetJobReservation(ctx context.Context, id uint32, name string) error {
-	err := c.toJob(ctx, id, "set the reservation", func(j *job) error {
-		if name == "" && j.over() {
-			return nil
-		}
-		return c.use(j, name)
-	})
-	if name == "" && errors.Is(err, scontrol.ErrUnknownJob) {
-		return nil
-	}
-	return err
-}
-
 // SetReservationOf sets or clears the reservation of a job or an array task. Clearing that of a job
 // that has ended succeeds.
 func (c *Cluster) SetReservationOf(ctx context.Context, address, name string) error {

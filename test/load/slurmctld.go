@@ -117,8 +117,6 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 			return ""
 		}
 		return fmt.Sprintf("%d|%[1]d\n", records[0].ID)
-	case program == "squeue" && strings.Contains(strings.Join(args, " "), "<%a>"):
-		return "" // jobs have no accounts here
 	case program == "squeue" && slices.Contains(args, "-O"):
 		return s.records(ctx, args)
 	case program == "squeue":

@@ -405,16 +405,8 @@ var mutants = []mutant{
 		"mark := rand.Text()", `mark := rand.Text()[:0] + "MARK"`, scheduler,
 	},
 	{
-		"a line of an account passes for another job's", "slurm/jobaccount.go",
-		"strings.Lines(flatten(string(out), mark))", "strings.Lines(strings.NewReplacer(mark+\"<\", \"\", \">\"+mark, \"\").Replace(string(out)))", scheduler,
-	},
-	{
-		"one of the accounts that a job is listed with counts", "slurm/jobaccount.go",
-		"delete(accounts, id)", "_ = id", scheduler,
-	},
-	{
 		"a bar among the nodes that a job asks for moves its other fields", "slurm/job.go",
-		`var freeColumns = []string{"%u", "%n", "%x", "%f", "%b", "%r"}`, `var freeColumns = []string{"%b"}`, scheduler,
+		`var freeColumns = []string{"%u", "%a", "%n", "%x", "%f", "%b", "%r"}`, `var freeColumns = []string{"%b"}`, scheduler,
 	},
 	{
 		"a refused node update starves all others", "flex/apply/hands.go",
@@ -762,13 +754,8 @@ var mutants = []mutant{
 		"m.Door != nil && m.Door.Taker != nil", "false", planner,
 	},
 	{
-		"the account of a job is read once it has a door", "flex/observe/accounts.go",
-		" || len(j.Planned) > 0", "",
-		[]string{"flex/observe"},
-	},
-	{
 		"a limit of another account holds a job back", "flex/plan/demand/budgets.go",
-		"return s.Seen.Accounts[j.ID] == u.Account", "return true", planner,
+		"return j.Account == u.Account", "return true", planner,
 	},
 	{
 		"a limit counts a lease twice, in the history and as a machine", "flex/plan/demand/budgets.go",
@@ -791,14 +778,6 @@ var mutants = []mutant{
 		"a daemon that takes over counts its old reading of the history", "flex/cost/ledger.go",
 		"age <= staleAfter*share", "age >= 0",
 		[]string{"flex/cost"},
-	},
-	{
-		"a job's owner forges the account of another job", "slurm/jobaccount.go",
-		"strings.Lines(flatten(string(out), mark))", `strings.Lines(strings.NewReplacer(mark+"<", "", ">"+mark, "").Replace(string(out)))`, scheduler,
-	},
-	{
-		"a machine is billed to a later job with the same number", "flex/history/look.go",
-		`w.Account == "" && j != nil && j.User == w.User`, `w.Account == "" && j != nil`, history,
 	},
 	{
 		"keep_idle keeps a machine that failed its check", "flex/plan/scene/health.go",

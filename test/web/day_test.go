@@ -136,7 +136,7 @@ func liveADay(t *testing.T) *web.Server {
 		estimates, money := estimate.NewShown(cfg), &cost.Shown{Path: prices, Log: zap.NewNop()}
 		server.Board.Fill = func(v *view.View) { estimates.Fill(v); money.Fill(v) }
 		c := newCluster(ctx, t, cfg)
-		record := history.New(cfg, zap.NewNop(), nil, func(history.News) {})
+		record := history.New(cfg, zap.NewNop(), func(history.News) {})
 		record.Remember()
 		server.Board.History, c.reconciler.Watch = record, flex.Watchers{server.Board, record}
 		done := make(chan error)

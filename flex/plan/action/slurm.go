@@ -61,8 +61,9 @@ type ReturnNodes struct {
 	Then   Then
 	// The reservation of the nodes, if the job waits pending: slurmflex deletes it, and the job has
 	// no nodes to lose.
-	Door   string
-	Unused bool // the job does not use Door
+	Door    string
+	Address string // of the job that waits pending
+	Unused  bool   // the job does not use Door
 }
 
 func (a ReturnNodes) About() Subject {
@@ -212,8 +213,8 @@ func (a UseReservation) String() string {
 // DeleteReservation deletes a reservation of ours.
 type DeleteReservation struct {
 	OfReservation
-	Job     uint32 // the job that must stop using it; 0: none
-	Address string // the address of a pending job that must stop using it; empty: none
+	Job     uint32 // the job that it is for, or that must stop using it; 0: none
+	Address string // the address of the job that must stop using it; empty: none
 	// Slurm's reason why the job did not start although all its machines were there; empty: the job
 	// is not late.
 	Late   string

@@ -66,14 +66,14 @@ func (u LimitUse) Holder() string {
 
 // covers reports whether the limit applies to a job, or to nodes without a job, as slurmflex cost
 // charges them.
-func (u LimitUse) covers(s *scene.Scene, j *slurm.Job) bool {
+func (u LimitUse) covers(j *slurm.Job) bool {
 	switch {
 	case u.Partition+u.Account+u.User == "":
 		return true
 	case j == nil:
 		return false
 	case u.Account != "":
-		return s.Seen.Accounts[j.ID] == u.Account
+		return j.Account == u.Account
 	case u.User != "":
 		return j.User == u.User
 	}
@@ -93,7 +93,7 @@ type use struct {
 // with returns the limit with a use that counts towards it: the time that falls into the period, and of
 // a request as much as may fall into one period.
 func (u LimitUse) with(s *scene.Scene, more use) LimitUse {
-	if !u.covers(s, more.job) {
+	if !u.covers(more.job) {
 		return u
 	}
 	lasts := min(u.To.Sub(u.From), lasting(more.job, more.set.Flex))
@@ -240,7 +240,7 @@ func (all Budgets) obstacle(s *scene.Scene, more use) string {
 	for _, u := range all {
 		now := u.Measures()
 		for i, then := range u.with(s, more).Measures() {
-			if u.covers(s, more.job) && then.Whole > then.Most+rounding {
+			if u.covers(more.job) && then.Whole > then.Most+rounding {
 				return fmt.Sprintf("%sfor the limit of %s: %s of %.0f %s of %s are used or reserved; %s would take up to %s", memo.Waiting, u.Holder(),
 					now[i].text(now[i].Whole), then.Most, then.Unit, u.PeriodName(u.Per), what, then.text(then.Whole-now[i].Whole))
 			}

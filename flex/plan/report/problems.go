@@ -79,10 +79,8 @@ func blockedSets(s *scene.Scene) (ps []scene.Problem) {
 
 // unreadSpent reports that limits hold back no job.
 func unreadSpent(s *scene.Scene) (ps []scene.Problem) {
-	for _, err := range []error{s.Seen.Spent.Err, s.Seen.AccountsErr} {
-		if err != nil {
-			ps = append(ps, scene.NewProblem("limits-unread", "", "the limits on GPU hours and cost hold back no job until this is fixed: %v", err))
-		}
+	if err := s.Seen.Spent.Err; err != nil {
+		ps = append(ps, scene.NewProblem("limits-unread", "", "the limits on GPU hours and cost hold back no job until this is fixed: %v", err))
 	}
 	return ps
 }

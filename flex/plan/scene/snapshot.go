@@ -72,11 +72,6 @@ type Slurm struct {
 	// waits pending for machines, or if AllowancesErr is set.
 	Allowances    slurm.Allowances
 	AllowancesErr error
-
-	// Accounts are the accounts of jobs that have a flex node or a door. They are read only for
-	// limits of accounts.
-	Accounts    map[uint32]string
-	AccountsErr error
 }
 
 // Settings is what slurm.conf says, read within the last ten minutes.

@@ -23,7 +23,7 @@ type Spent struct {
 	// Counted holds up to when the history has counted each lease that has not ended, by LeaseOf.
 	Counted  map[string]time.Time
 	Currency string
-	Err      error // why the history, the prices or the jobs' accounts could not be read; nothing else is set then
+	Err      error // why the history or the prices could not be read; nothing else is set then
 }
 
 // Spending is what the machines of a limit took in a period.

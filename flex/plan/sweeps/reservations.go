@@ -81,7 +81,7 @@ func deleteFormer(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		if h.Kind == memo.FormerHold {
 			a := action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "slurmflex no longer creates such reservations"}
 			if j := w.Job(h.Job); j != nil && j.Reservation == h.Name {
-				a.Job = j.ID
+				a.Job, a.Address = j.ID, j.Address()
 			}
 			s.Actions = append(s.Actions, a)
 		}

@@ -51,7 +51,7 @@ type Client struct {
 	nodesMu sync.Mutex
 	nodes   slurm.NodeRows
 
-	changes gather[[]string, struct{}] // of reservations
+	changes gather[[]string, error] // of reservations
 	records gather[[]uint32, records]
 }
 

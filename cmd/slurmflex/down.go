@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"slurmflex/flex"
@@ -27,7 +29,7 @@ being deleted, it needs --now and leaves Slurm out.`,
   slurmflex down --nodeset a3 --drain
   slurmflex down --now --yes`,
 		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error {
-			d.in, d.out = cmd.InOrStdin(), cmd.OutOrStdout()
+			d.in, d.show = cmd.InOrStdin(), func(document fmt.Stringer) error { return show(cmd, document) }
 			d.reconciler, d.lock, d.slurm = r, a.lock(r.Config), a.scheduler(r.Config)
 			return d.run(cmd.Context())
 		}),
@@ -39,7 +41,7 @@ being deleted, it needs --now and leaves Slurm out.`,
 	cmd.Flags().BoolVar(&d.yes, "yes", false, "do not ask for the cluster's name")
 	exclude(cmd, "drain", "now")
 	exclude(cmd, "dry-run", "yes")
-	jsonFlag(cmd, &d.json)
+	jsonFlag(cmd)
 	completeFlags(cmd, map[string]cobra.CompletionFunc{"nodeset": a.complete(view.View.NodeSetNames)})
 	return cmd
 }

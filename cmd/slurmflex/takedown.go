@@ -25,8 +25,7 @@ type downSlurm interface {
 // down tears down a cluster or a nodeset.
 type down struct {
 	in   io.Reader
-	out  io.Writer
-	json bool // the report is JSON
+	show func(fmt.Stringer) error // prints the report
 
 	nodeSet string // only this nodeset; empty: the whole cluster
 	drain   bool   // wait for running jobs to end
@@ -55,7 +54,7 @@ func (d *down) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case d.dryRun:
-		return view.Write(d.out, d.json, view.PlanOf(d.cluster(), seen.Steps, seen.Kept))
+		return d.show(view.PlanOf(d.cluster(), seen.Steps, seen.Kept))
 	}
 	if !d.yes {
 		if err := d.confirm(ctx, seen); err != nil {
@@ -154,7 +153,7 @@ func (d *down) tearDown(ctx context.Context, t *flex.Down) error {
 		}
 		return err
 	}
-	if err := view.Write(d.out, d.json, view.TakedownOf(d.cluster(), d.nodeSet, did.Pass().Actions, left)); err != nil || left.Done() {
+	if err := d.show(view.TakedownOf(d.cluster(), d.nodeSet, did.Pass().Actions, left)); err != nil || left.Done() {
 		return err
 	}
 	return errors.New("not all is down; once what is named is fixed, run it again")

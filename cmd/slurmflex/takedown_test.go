@@ -25,7 +25,7 @@ func (s silent) ClosePartition(context.Context, string) error { panic("a partiti
 
 func downOf(change func(*down)) *down {
 	d := &down{
-		in: strings.NewReader("alpha\n"), out: &strings.Builder{},
+		in:         strings.NewReader("alpha\n"),
 		reconciler: &flex.Reconciler{Config: scenetest.Cluster("", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", ""))},
 		slurm:      silent{errors.New("scontrol: no such file or directory")}, yes: true,
 	}

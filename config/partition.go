@@ -13,7 +13,6 @@ type Partition struct {
 	Name      string            `key:"-"` // its key
 	Exclusive bool              `key:"enable_job_exclusive" doc:"One job per node (OverSubscribe=EXCLUSIVE, from 26.05 Exclusive=NODE), powered down after it."`
 	NodeSets  []string          `key:"partition_nodeset" doc:"The partition's nodesets."` // each once, in the order of the file
-	Line      int               `key:"-"`
 	Conf      map[string]string `key:"partition_conf" doc:"Parameters of PartitionName that config slurm-conf writes, such as {MaxTime: 2-0}."`
 	_         struct{}          `key:"partition_name" values:"name" doc:"Of slurm-gcp. slurmflex uses the partition's key."`
 	_         struct{}          `key:"partition_nodeset_dyn" values:"list of names" doc:"Of slurm-gcp. slurmflex reads only names."`
@@ -127,7 +126,7 @@ func readPartitions(root *section, known []*NodeSet) []Partition {
 }
 
 func readPartition(s *section, known []string) Partition {
-	p := Partition{Name: s.name, Line: s.line}
+	p := Partition{Name: s.name}
 	s.value("partition_name")
 	s.read(&p, only("enable_job_exclusive", "partition_conf"))
 	if strings.EqualFold(p.Name, "default") {

@@ -39,23 +39,23 @@ func (j *judge) partitions(version slurm.Version) {
 // nodes that the partition should have.
 func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Partition, nodes []string) {
 	if missing := without(nodes, is.Nodes); len(missing) > 0 {
-		j.record(Fault, "PartitionName", p.Name, "lacks %s of partition_nodeset; add them to its Nodes=", slurm.Fold(missing))
+		j.conf(Fault, "PartitionName="+p.Name, "lacks %s of partition_nodeset; add them to its Nodes=", slurm.Fold(missing))
 	}
 	if j.cfg.LeasesFollow(p) && is.DefaultTime.Kind != slurm.LimitSet {
-		j.record(Advice, "PartitionName", p.Name, "has no DefaultTime, so slurmflex requests machines for MaxTime=%s for a job without --time; add DefaultTime to its line", is.MaxTime)
+		j.conf(Advice, "PartitionName="+p.Name, "has no DefaultTime, so slurmflex requests machines for MaxTime=%s for a job without --time; add DefaultTime to its line", is.MaxTime)
 	}
 	switch {
 	case p.Exclusive && !is.Exclusive:
-		j.record(Fault, "PartitionName", p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s", slurmconf.Exclusive(version))
+		j.conf(Fault, "PartitionName="+p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s", slurmconf.Exclusive(version))
 	case !p.Exclusive && is.Exclusive:
 		j.say(Fault, "partitions."+p.Name+".enable_job_exclusive", "Slurm allocates the nodes of %s to one job at a time; set this to true", p.Name)
 	case j.cfg.KeepIdle(p) > 0:
 		j.keepIdle(version, p, is)
 	case p.Exclusive && !is.PowerDownOnIdle && slurmconf.PowersDownOnIdle(version):
-		j.record(Fault, "PartitionName", p.Name, "keeps its nodes after the job that their leases were made for; add PowerDownOnIdle=YES")
+		j.conf(Fault, "PartitionName="+p.Name, "keeps its nodes after the job that their leases were made for; add PowerDownOnIdle=YES")
 	}
 	if write := (slurmconf.Needs{Config: j.cfg}).MaxTime(p, is.MaxTime); write != "" {
-		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than their leases, which end them; set MaxTime=%s", is.MaxTime, write)
+		j.conf(Advice, "PartitionName="+p.Name, "lets jobs run longer (MaxTime=%s) than their leases, which end them; set MaxTime=%s", is.MaxTime, write)
 	}
 	j.resumeTimeout(p, is)
 	j.pendingIn(version, is)
@@ -65,16 +65,16 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 // if slurmflex does not.
 func (j *judge) keepIdle(version slurm.Version, p config.Partition, is slurm.Partition) {
 	if is.PowerDownOnIdle {
-		j.record(Fault, "PartitionName", p.Name, "powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES")
+		j.conf(Fault, "PartitionName="+p.Name, "powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES")
 	}
 	keep := j.cfg.KeepIdle(p)
 	after, known := j.suspendTime(version, is)
 	switch write := slurmconf.SuspendTime(keep); {
 	case !known:
 	case after.Kind == slurm.Unlimited:
-		j.record(Fault, "PartitionName", p.Name, "never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set %s", write)
+		j.conf(Fault, "PartitionName="+p.Name, "never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set %s", write)
 	case after.Duration < keep:
-		j.record(Fault, "PartitionName", p.Name, "powers down nodes that have been idle for %.0f s, sooner than keep_idle or salvage_timeout; set %s", after.Duration.Seconds(), write)
+		j.conf(Fault, "PartitionName="+p.Name, "powers down nodes that have been idle for %.0f s, sooner than keep_idle or salvage_timeout; set %s", after.Duration.Seconds(), write)
 	}
 }
 
@@ -113,7 +113,7 @@ func (j *judge) resumeTimeout(p config.Partition, is slurm.Partition) {
 		value = strconv.Itoa(int(is.ResumeTimeout.Duration.Seconds()))
 	}
 	if wrong, write := (slurmconf.Needs{Config: j.cfg}).ResumeTimeout(value); wrong != "" {
-		j.record(Fault, "PartitionName", p.Name, "its ResumeTimeout: %s; set ResumeTimeout=%s", wrong, write)
+		j.conf(Fault, "PartitionName="+p.Name, "its ResumeTimeout: %s; set ResumeTimeout=%s", wrong, write)
 	}
 }
 
@@ -140,7 +140,7 @@ func (j *judge) nodes(version slurm.Version) {
 			j.say(Fault, "nodeset."+set.Name, "Slurm does not know %s; add NodeName=%[1]s … State=CLOUD to slurm.conf (see slurmflex config slurm-conf)", slurm.Fold(missing))
 		}
 		if len(fixed) > 0 {
-			j.record(Fault, "NodeName", slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
+			j.conf(Fault, "NodeName="+slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
 		}
 		j.superfluous(set)
 		j.addresses(set, names)
@@ -165,9 +165,9 @@ func (j *judge) gres(set *config.NodeSet, there map[string]slurm.Node) {
 		names := slurm.Fold(others[gres])
 		switch is := slurmconf.ParseGPUs(gres); {
 		case is.Count > m.GPUs:
-			j.record(Fault, "NodeName", names, "Gres=%s is more than the %d GPUs of %s, so Slurm drains the nodes; set %s", gres, m.GPUs, m.Name, written(want))
+			j.conf(Fault, "NodeName="+names, "Gres=%s is more than the %d GPUs of %s, so Slurm drains the nodes; set %s", gres, m.GPUs, m.Name, written(want))
 		default:
-			j.record(Advice, "NodeName", names, "Gres=%q is not what config slurm-conf writes for %s; set %s, or add Gres: %[1]q to node_conf to keep it", gres, m.Name, written(want))
+			j.conf(Advice, "NodeName="+names, "Gres=%q is not what config slurm-conf writes for %s; set %s, or add Gres: %[1]q to node_conf to keep it", gres, m.Name, written(want))
 		}
 	}
 }

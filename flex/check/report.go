@@ -27,12 +27,7 @@ type Report struct {
 // prices; nil if there are. Of compares the configuration with the observed world; nil: nothing was
 // observed.
 func Of(file string, cfg *config.Config, unpriced error, w *World) Report {
-	found := adviceOn(cfg)
-	for _, l := range cfg.Options.Limits {
-		if key := "slurmflex.limits." + l.Name + ".cost"; l.Cost > 0 && unpriced != nil {
-			found = append(found, Finding{Fault, file, cfg.Keys().Line(key), key, fmt.Sprintf("holds no job back: %v; write the prices, or limit gpu_hours", unpriced)})
-		}
-	}
+	found := adviceOn(cfg, unpriced)
 	if w != nil {
 		found = append(found, compare(cfg, *w)...)
 	}

@@ -51,22 +51,18 @@ func (j *judge) slurm() {
 	}
 }
 
-// conf adds a finding about a setting in slurm.conf, with its line if the file is readable here.
+// conf adds a finding about a setting in slurm.conf such as ResumeTimeout, or about a record such as
+// PartitionName=train, with its line if the file is readable here.
 func (j *judge) conf(level severity, key, format string, args ...any) {
 	at := slurmconf.Place{File: j.world.Conf.Is["SLURM_CONF"]}
-	if j.world.File != nil {
-		at, _, _ = j.world.File.Setting(key)
+	setting, name, isRecord := strings.Cut(key, "=")
+	switch file := j.world.File; {
+	case file != nil && isRecord:
+		at, _, _ = file.Record(setting, name)
+	case file != nil:
+		at, _, _ = file.Setting(setting)
 	}
 	j.found = append(j.found, Finding{level, at.File, at.Line, key, fmt.Sprintf(format, args...)})
-}
-
-// record adds a finding about a line that starts with key=name.
-func (j *judge) record(level severity, key, name, format string, args ...any) {
-	at := slurmconf.Place{File: j.world.Conf.Is["SLURM_CONF"]}
-	if j.world.File != nil {
-		at, _, _ = j.world.File.Record(key, name)
-	}
-	j.found = append(j.found, Finding{level, at.File, at.Line, key + "=" + name, fmt.Sprintf(format, args...)})
 }
 
 // settings compares slurm.conf with the needs of flex-start nodes.
@@ -117,7 +113,7 @@ func (j *judge) accounts() {
 		case seen.Err != nil:
 			j.say(Unread, key, "%v", seen.Err)
 		case !slices.Contains(j.world.Conf.Is.List("AccountingStorageEnforce"), "associations"):
-			j.say(Advice, key, "a job's owner may choose any account; set AccountingStorageEnforce=associations in slurm.conf")
+			j.advise(key, "a job's owner may choose any account; set AccountingStorageEnforce=associations in slurm.conf")
 		case seen.Is.Associations[slurm.AssociationKey{Account: l.Account}] == nil:
 			j.say(Fault, key, "Slurm has no account %s; correct the name or add it with sacctmgr", l.Account)
 		}

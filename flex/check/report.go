@@ -88,11 +88,9 @@ type Effective struct {
 
 // EffectiveOf is the effective configuration of a file.
 func EffectiveOf(file string, cfg *config.Config) (Effective, error) {
-	text, err := cfg.Effective()
+	text := cfg.Effective()
 	e := Effective{Envelope: view.EnvelopeOf("effective_config"), File: file, text: string(text)}
-	if err == nil {
-		err = yaml.Unmarshal(text, &e.Config)
-	}
+	err := yaml.Unmarshal(text, &e.Config)
 	return e, err
 }
 

@@ -188,10 +188,8 @@ type Unmet struct {
 }
 
 // Unmet returns the keys that have no effect in a nodeset, whether they are in the file or not.
-func (f *Flex) Unmet() []Unmet { return unmet(reflect.ValueOf(f).Elem()) }
-
-func unmet(v reflect.Value) []Unmet {
-	var unmet []Unmet
+func (f *Flex) Unmet() (unmet []Unmet) {
+	v := reflect.ValueOf(f).Elem()
 	fields := fieldsOf(v.Type())
 	for _, f := range fields {
 		at := slices.IndexFunc(fields, func(other field) bool { return f.needs != "" && other.key == f.needs })

@@ -30,11 +30,12 @@ being deleted, it needs --now and leaves Slurm out.`,
   slurmflex down --now --yes`,
 		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error {
 			d.in, d.show = cmd.InOrStdin(), func(document fmt.Stringer) error { return show(cmd, document) }
-			d.reconciler, d.lock, d.slurm = r, a.lock(r.Config), a.scheduler(r.Config)
+			slurm := a.scheduler(r.Config)
+			d.R, d.Lock, d.Partitions, d.reach = r, a.lock(r.Config), slurm, slurm.Reach
 			return d.run(cmd.Context())
 		}),
 	}
-	cmd.Flags().StringVar(&d.nodeSet, "nodeset", "", "take down only this `nodeset`")
+	cmd.Flags().StringVar(&d.Options.NodeSet, "nodeset", "", "take down only this `nodeset`")
 	cmd.Flags().BoolVar(&d.drain, "drain", false, "let running jobs end first, and wait for them")
 	cmd.Flags().BoolVar(&d.now, "now", false, "cancel jobs that Slurm would not requeue")
 	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "only print the steps")

@@ -275,8 +275,10 @@ func (s *section) finish() {
 	for _, key := range s.unread() {
 		if instead, known := removed[s.key(key)]; known {
 			s.problem(key, "no longer a key; remove it, and %s", instead)
+		} else if place, ours := s.r.places[key]; ours {
+			s.problem(key, "unknown key; move it into %s", place)
 		} else {
-			s.problem(key, "unknown key; %s", s.suggest(key))
+			s.problem(key, "unknown key; %s", suggest(key, s.known(), "remove it"))
 		}
 	}
 }
@@ -323,16 +325,6 @@ func (s *section) unread() []string {
 
 // known returns the keys that have been read, whether they exist or not.
 func (s *section) known() []string { return slices.Sorted(maps.Keys(s.asked)) }
-
-func (s *section) suggest(key string) string {
-	if place, ours := s.r.places[key]; ours {
-		return "move it into " + place
-	}
-	if near, ok := nearest(key, s.known()); ok {
-		return fmt.Sprintf("did you mean %s?", near)
-	}
-	return "remove it"
-}
 
 // resolve follows an alias to its node.
 func resolve(n *yaml.Node) *yaml.Node {

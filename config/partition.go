@@ -135,7 +135,7 @@ func readPartition(s *section, known []string) Partition {
 	for _, key := range []string{"partition_nodeset", "partition_nodeset_tpu", "partition_nodeset_dyn"} {
 		for i, name := range s.texts(key) {
 			if !slices.Contains(known, name) {
-				s.itemProblem(key, i, "unknown nodeset %s; %s", quote(name), instead(name, known))
+				s.itemProblem(key, i, "unknown nodeset %s; %s", quote(name), suggest(name, known, "define it or remove it"))
 			}
 			if !slices.Contains(p.NodeSets, name) {
 				p.NodeSets = append(p.NodeSets, name)
@@ -144,12 +144,4 @@ func readPartition(s *section, known []string) Partition {
 	}
 	s.r.ignored = append(s.r.ignored, s.ignore()...)
 	return p
-}
-
-// instead returns the fix for a nodeset that does not exist.
-func instead(name string, known []string) string {
-	if near, ok := nearest(name, known); ok {
-		return "did you mean " + near + "?"
-	}
-	return "define it or remove it"
 }

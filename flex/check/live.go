@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // compare compares a configuration with an observed world.
@@ -47,10 +48,11 @@ func (j *judge) compute() {
 
 // judge collects findings about a configuration, and differences between it and the world.
 type judge struct {
-	cfg   *config.Config
-	keys  *config.Keys
-	world World
-	found Findings
+	cfg     *config.Config
+	keys    *config.Keys
+	world   World
+	version slurm.Version // of Slurm, once it is known
+	found   Findings
 }
 
 func newJudge(cfg *config.Config, w World) *judge {

@@ -20,19 +20,19 @@ func (j *judge) slurm() {
 		j.say(Unread, "slurm_bin_dir", "%v; check that slurmctld is running and SLURM_CONF is correct", conf.Err)
 		return
 	}
-	version, err := conf.Is.Version()
-	if err != nil {
+	var err error
+	if j.version, err = conf.Is.Version(); err != nil {
 		j.say(Unread, "slurm_bin_dir", "%v; check which version of Slurm this is", err)
 		return
 	}
-	if old := slurmconf.TooOld(version); old != "" {
+	if old := slurmconf.TooOld(j.version); old != "" {
 		j.conf(Fault, "SLURM_VERSION", "%s; upgrade it", old)
 		return
 	}
-	if hole := slurmconf.Vulnerable(version); hole != "" {
+	if hole := slurmconf.Vulnerable(j.version); hole != "" {
 		j.conf(Advice, "SLURM_VERSION", "%s", hole)
 	}
-	j.settings(version)
+	j.settings()
 	j.health()
 	j.accounts()
 	j.hooks()
@@ -42,12 +42,12 @@ func (j *judge) slurm() {
 	if j.world.Partitions.Err != nil {
 		j.say(Unread, "partitions", "%v", j.world.Partitions.Err)
 	} else {
-		j.partitions(version)
+		j.partitions()
 	}
 	if j.world.Nodes.Err != nil {
 		j.say(Unread, "nodeset", "%v", j.world.Nodes.Err)
 	} else {
-		j.nodes(version)
+		j.nodes()
 	}
 }
 
@@ -66,8 +66,8 @@ func (j *judge) conf(level severity, key, format string, args ...any) {
 }
 
 // settings compares slurm.conf with the needs of flex-start nodes.
-func (j *judge) settings(version slurm.Version) {
-	needs := slurmconf.Needs{Config: j.cfg, Version: version}
+func (j *judge) settings() {
+	needs := slurmconf.Needs{Config: j.cfg, Version: j.version}
 	// If the file is unreadable, the answer is unknown, which must not become a finding.
 	needs.PartitionsSuspend = j.world.File == nil || j.world.File.AnyHas("PartitionName", "SuspendTime")
 	for _, p := range j.world.Partitions.Is {
@@ -94,12 +94,11 @@ func (j *judge) settings(version slurm.Version) {
 func (j *judge) health() {
 	sets, conf := j.cfg.FlexSets(), j.world.Conf.Is
 	at := slices.IndexFunc(sets, func(set *config.NodeSet) bool { return set.Flex.HealthCheck > 0 })
-	seconds, known := slurmconf.Seconds(conf["HealthCheckInterval"])
 	switch {
 	case at < 0:
 	case conf["HealthCheckProgram"] == "":
 		j.conf(Fault, "HealthCheckProgram", "is not set, so machines of nodeset %s (health_check) are not checked; set it to a program that drains unhealthy nodes", sets[at].Name)
-	case known && seconds == 0 && !strings.HasSuffix(conf["HealthCheckNodeState"], "_ONLY"):
+	case conf.Seconds("HealthCheckInterval") == slurm.Limit{Kind: slurm.LimitSet} && !strings.HasSuffix(conf["HealthCheckNodeState"], "_ONLY"):
 		j.conf(Fault, "HealthCheckInterval", "0 turns HealthCheckProgram off; set HealthCheckInterval=300")
 	}
 }
@@ -134,7 +133,7 @@ func (j *judge) partitionsResume() bool {
 // ordinary returns the nodes that are always on and not in a nodeset. Without a SuspendTime for the
 // whole cluster, Slurm never powers them down.
 func (j *judge) ordinary() []string {
-	if seconds, ok := slurmconf.Seconds(j.world.Conf.Is["SuspendTime"]); !ok || seconds < 0 {
+	if j.world.Conf.Is.Seconds("SuspendTime").Kind != slurm.LimitSet {
 		return nil
 	}
 	var names []string

@@ -23,8 +23,8 @@ var errTooManyHosts = fmt.Errorf("more than %d names", MaxHosts)
 
 // Expand returns the names in a hostlist such as "rack[0-1]n[08-10],login", in its order and with
 // its duplicates. It reads everything that Slurm prints. It also accepts a suffix after the last
-// bracket, which Slurm does not. An empty hostlist and "(null)" have no names. A malformed hostlist
-// is an error, and so is one of more than MaxHosts names.
+// bracket, which Slurm does not. For an empty hostlist and "(null)" it returns nil. A malformed
+// hostlist, or one of more than MaxHosts names, is an error.
 func Expand(hostlist string) ([]string, error) {
 	if hostlist == "" || hostlist == "(null)" {
 		return nil, nil

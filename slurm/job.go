@@ -40,7 +40,8 @@ const (
 	JobExpediting  JobState = "EXPEDITING"
 )
 
-// The states of Slurm 22.05 to 26.05 in which a job has no nodes any more, and all others.
+// releasedStates are the states of a job without nodes; holdingStates are all other states of Slurm
+// 22.05 to 26.05.
 var (
 	releasedStates = []JobState{
 		JobPending, JobExpediting, JobCompleted, JobCancelled, JobFailed, JobTimeout, JobNodeFail, JobPreempted, JobBootFail,

@@ -10,7 +10,7 @@ import (
 )
 
 // adviceOn returns advice on a valid configuration, and lists the keys that are ignored. It works
-// offline. unpriced is the reason why there are no prices; nil if there are.
+// offline. unpriced is the reason for missing prices; nil if prices exist.
 func adviceOn(cfg *config.Config, unpriced error) Findings {
 	j := newJudge(cfg, World{})
 	for _, set := range cfg.FlexSets() {

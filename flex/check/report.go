@@ -16,15 +16,15 @@ type Report struct {
 	File     string   `json:"file"`
 	Cluster  string   `json:"cluster,omitempty"` // empty if the file cannot be loaded
 	Live     bool     `json:"live"`              // Slurm and Compute were looked at
-	Valid    bool     `json:"valid"`             // there are no faults
+	Valid    bool     `json:"valid"`             // without faults
 	Complete bool     `json:"complete"`          // everything could be looked at
 	Findings Findings `json:"findings"`
 
 	sums string // counts the nodesets, for people
 }
 
-// Of returns the report on a file and its configuration. unpriced is the reason why there are no
-// prices; nil if there are. Of compares the configuration with the observed world; nil: nothing was
+// Of returns the report on a file and its configuration. unpriced is the reason for missing
+// prices; nil if prices exist. Of compares the configuration with the observed world; nil: nothing was
 // observed.
 func Of(file string, cfg *config.Config, unpriced error, w *World) Report {
 	found := adviceOn(cfg, unpriced)
@@ -69,7 +69,7 @@ func (r Report) String() string {
 	return text.String()
 }
 
-// Err returns faults and what could not be read; nil if there are none.
+// Err returns faults and what could not be read; nil without any.
 func (r Report) Err() error {
 	if wrong := r.Findings.Of(Fault, Unread); len(wrong) > 0 {
 		return wrong.Problems()

@@ -55,8 +55,8 @@ func (l *limited) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// enter gives a connection a slot: a free one, or that of the connection that has been silent the
-// longest, which it closes. It reports false if all others are being answered.
+// enter assigns a slot to a connection: a free one, or that of the connection that has been silent
+// the longest, which it closes. It reports false if all others are being answered.
 func (l *limited) enter(c *limitedConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

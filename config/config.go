@@ -40,17 +40,13 @@ type Config struct {
 	_          struct{}    `key:"nodeset_dyn" values:"mapping" doc:"Of slurm-gcp. slurmflex reads only names and node counts."`
 	_          struct{}    `key:"nodeset_tpu" values:"mapping" doc:"Of slurm-gcp. slurmflex reads only names and node counts."`
 	Options    Options     `key:"slurmflex" doc:"Keys of slurmflex itself."`
-	Ignored    []Ignored   `key:"-"` // unused parts of the file, sorted by line
+	// Ignored are the paths of keys outside slurmflex's own sections that slurmflex does not read, such
+	// as nodeset.a3.network_storage, and those of nodesets that it does not provision. Of such a nodeset,
+	// only the name and the size are read.
+	Ignored []string `key:"-"`
 
 	file string     // the name of the file
 	root *yaml.Node // the content of the file
-}
-
-// Ignored is a key outside slurmflex's own sections that slurmflex does not read, or a nodeset that
-// slurmflex does not provision. Of such a nodeset, only the name and the size are read.
-type Ignored struct {
-	Key  string // the path of the key, such as nodeset.a3.network_storage
-	Line int
 }
 
 // Load reads and checks the file at path. Its errors name the path. Errors in the content are
@@ -148,9 +144,7 @@ func (r *reader) config(root *section) *Config {
 			r.problem(l.Line, "slurmflex.limits."+l.Name+".partition", "unknown partition %s; define it or remove it", quote(l.Partition))
 		}
 	}
-	r.ignored = append(r.ignored, root.ignore()...)
-	slices.SortStableFunc(r.ignored, func(a, b Ignored) int { return cmp.Compare(a.Line, b.Line) })
-	c.Ignored = r.ignored
+	c.Ignored = slices.Concat(r.ignored, root.ignore())
 	return c
 }
 

@@ -22,8 +22,8 @@ const maxEntries = 50_000
 type reader struct {
 	file     string
 	problems Problems
-	faulty   map[string]bool // keys with a problem
-	ignored  []Ignored
+	faulty   map[string]bool   // keys with a problem
+	ignored  []string          // for Config
 	places   map[string]string // the result of places
 	left     int               // entries left of maxEntries
 	root     *yaml.Node
@@ -275,8 +275,10 @@ func (s *section) finish() {
 	for _, key := range s.unread() {
 		if instead, known := removed[s.key(key)]; known {
 			s.problem(key, "no longer a key; remove it, and %s", instead)
+		} else if place, ours := s.r.places[key]; ours {
+			s.problem(key, "unknown key; move it into %s", place)
 		} else {
-			s.problem(key, "unknown key; %s", s.suggest(key))
+			s.problem(key, "unknown key; %s", suggest(key, s.known(), "remove it"))
 		}
 	}
 }
@@ -299,15 +301,15 @@ var removed = map[string]string{
 // ignore returns the unread keys in a section of slurm-gcp, because each release of slurm-gcp adds
 // keys. It reports two kinds as problems: keys of slurmflex's sections, and likely misspellings of
 // keys that were read.
-func (s *section) ignore() []Ignored {
-	var ignored []Ignored
+func (s *section) ignore() []string {
+	var ignored []string
 	for _, key := range s.unread() {
 		if place, ours := s.r.places[key]; ours {
 			s.problem(key, "has no effect here; move it into %s", place)
 		} else if near, ok := nearest(key, s.known()); ok && edits(key, near) <= maxSlip {
 			s.problem(key, "unknown key; did you mean %s?", near)
 		} else {
-			ignored = append(ignored, Ignored{Key: s.key(key), Line: s.lineOf(key)})
+			ignored = append(ignored, s.key(key))
 		}
 	}
 	return ignored
@@ -323,16 +325,6 @@ func (s *section) unread() []string {
 
 // known returns the keys that have been read, whether they exist or not.
 func (s *section) known() []string { return slices.Sorted(maps.Keys(s.asked)) }
-
-func (s *section) suggest(key string) string {
-	if place, ours := s.r.places[key]; ours {
-		return "move it into " + place
-	}
-	if near, ok := nearest(key, s.known()); ok {
-		return fmt.Sprintf("did you mean %s?", near)
-	}
-	return "remove it"
-}
 
 // resolve follows an alias to its node.
 func resolve(n *yaml.Node) *yaml.Node {

@@ -48,10 +48,7 @@ func Explain(path string) ([]Explanation, error) {
 	if len(found) > 0 {
 		return found, nil
 	}
-	if near, ok := nearest(path, known); ok {
-		return nil, fmt.Errorf("unknown key %s; did you mean %s?", quote(path), near)
-	}
-	return nil, fmt.Errorf("unknown key %s; slurmflex config --explain lists all keys", quote(path))
+	return nil, fmt.Errorf("unknown key %s; %s", quote(path), suggest(path, known, "slurmflex config --explain lists all keys"))
 }
 
 // explained returns the keys of a struct below a path, in the order of the struct.

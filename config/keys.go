@@ -12,18 +12,12 @@ import (
 // item of a list has its index in the path: zone_policy_allow[0].
 type Keys struct {
 	File string // the name of the file
-	keys map[string]written
-}
-
-type written struct {
-	line  int
-	value string // of a scalar that is not null
-	given bool   // the value exists
+	keys map[string]entry
 }
 
 // Keys returns the keys of the file that the configuration was read from.
 func (c *Config) Keys() *Keys {
-	k := &Keys{File: c.file, keys: map[string]written{}}
+	k := &Keys{File: c.file, keys: map[string]entry{}}
 	if c.root != nil {
 		silent := &reader{faulty: make(map[string]bool), left: maxEntries} // Parse reports them
 		k.add(silent, "", c.root, 0)
@@ -56,11 +50,7 @@ func (k *Keys) add(r *reader, path string, n *yaml.Node, depth int) {
 }
 
 func (k *Keys) note(r *reader, path string, e entry, depth int) {
-	w := written{line: e.line}
-	if n := resolve(e.value); n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
-		w.value, w.given = n.Value, true
-	}
-	k.keys[path] = w
+	k.keys[path] = e
 	k.add(r, path, e.value, depth+1)
 }
 
@@ -74,8 +64,8 @@ func (k *Keys) Has(key string) bool {
 // existing parent; 0 if no parent exists.
 func (k *Keys) Line(key string) int {
 	for {
-		if w, there := k.keys[key]; there {
-			return w.line
+		if e, there := k.keys[key]; there {
+			return e.line
 		}
 		cut := strings.LastIndexAny(key, ".[")
 		if cut < 0 {
@@ -87,6 +77,9 @@ func (k *Keys) Line(key string) int {
 
 // Value returns a scalar value as written; false if the key is missing, null, or a mapping or list.
 func (k *Keys) Value(key string) (string, bool) {
-	w := k.keys[key]
-	return w.value, w.given
+	if !k.Has(key) {
+		return "", false
+	}
+	n := resolve(k.keys[key].value)
+	return n.Value, n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null"
 }

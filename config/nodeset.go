@@ -92,7 +92,7 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 		if instances {
 			s.ignore() // reports a misspelled dws_flex
 		}
-		s.r.ignored = append(s.r.ignored, Ignored{Key: s.path, Line: s.line})
+		s.r.ignored = append(s.r.ignored, s.path)
 		return ns
 	}
 	s.checkNodeSetName(ns.Name, cluster)

@@ -13,7 +13,6 @@ type Partition struct {
 	Name      string            `key:"-"` // its key
 	Exclusive bool              `key:"enable_job_exclusive" doc:"One job per node (OverSubscribe=EXCLUSIVE, from 26.05 Exclusive=NODE), powered down after it."`
 	NodeSets  []string          `key:"partition_nodeset" doc:"The partition's nodesets."` // each once, in the order of the file
-	Line      int               `key:"-"`
 	Conf      map[string]string `key:"partition_conf" doc:"Parameters of PartitionName that config slurm-conf writes, such as {MaxTime: 2-0}."`
 	_         struct{}          `key:"partition_name" values:"name" doc:"Of slurm-gcp. slurmflex uses the partition's key."`
 	_         struct{}          `key:"partition_nodeset_dyn" values:"list of names" doc:"Of slurm-gcp. slurmflex reads only names."`
@@ -137,7 +136,7 @@ func readPartitions(root *section, known []*NodeSet) []Partition {
 }
 
 func readPartition(s *section, known []string) Partition {
-	p := Partition{Name: s.name, Line: s.line}
+	p := Partition{Name: s.name}
 	s.value("partition_name")
 	s.read(&p, only("enable_job_exclusive", "partition_conf"))
 	if strings.EqualFold(p.Name, "default") {
@@ -146,7 +145,7 @@ func readPartition(s *section, known []string) Partition {
 	for _, key := range []string{"partition_nodeset", "partition_nodeset_tpu", "partition_nodeset_dyn"} {
 		for i, name := range s.texts(key) {
 			if !slices.Contains(known, name) {
-				s.itemProblem(key, i, "unknown nodeset %s; %s", quote(name), instead(name, known))
+				s.itemProblem(key, i, "unknown nodeset %s; %s", quote(name), suggest(name, known, "define it or remove it"))
 			}
 			if !slices.Contains(p.NodeSets, name) {
 				p.NodeSets = append(p.NodeSets, name)
@@ -155,12 +154,4 @@ func readPartition(s *section, known []string) Partition {
 	}
 	s.r.ignored = append(s.r.ignored, s.ignore()...)
 	return p
-}
-
-// instead returns the fix for a nodeset that does not exist.
-func instead(name string, known []string) string {
-	if near, ok := nearest(name, known); ok {
-		return "did you mean " + near + "?"
-	}
-	return "define it or remove it"
 }

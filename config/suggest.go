@@ -19,6 +19,14 @@ func nearest(word string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
+// suggest proposes the nearest candidate instead of a word, or else another fix.
+func suggest(word string, candidates []string, otherwise string) string {
+	if near, ok := nearest(word, candidates); ok {
+		return "did you mean " + near + "?"
+	}
+	return otherwise
+}
+
 // edits returns the number of letters to insert, delete or change to turn a into b.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1) // row[j]: from the part of a so far to b[:j]

@@ -180,18 +180,16 @@ func (s *section) readField(f field, v reflect.Value) {
 	}
 }
 
-// Unmet is a key that has no effect because a key that it needs is not set.
+// Unmet is a key without effect, because a key that it needs is not set.
 type Unmet struct {
 	Key   string
 	Needs string
 	Set   string // the text that sets the needed key
 }
 
-// Unmet returns the keys that have no effect in a nodeset, whether they are in the file or not.
-func (f *Flex) Unmet() []Unmet { return unmet(reflect.ValueOf(f).Elem()) }
-
-func unmet(v reflect.Value) []Unmet {
-	var unmet []Unmet
+// Unmet returns the keys without effect in a nodeset, whether they are in the file or not.
+func (f *Flex) Unmet() (unmet []Unmet) {
+	v := reflect.ValueOf(f).Elem()
 	fields := fieldsOf(v.Type())
 	for _, f := range fields {
 		at := slices.IndexFunc(fields, func(other field) bool { return f.needs != "" && other.key == f.needs })

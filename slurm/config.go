@@ -39,7 +39,7 @@ func ParseConfig(out []byte) (Config, error) {
 func (c Config) Version() (Version, error) { return ParseVersion(c["SLURM_VERSION"]) }
 
 // Seconds parses a value such as "60 sec" or INFINITE.
-func (c Config) Seconds(key string) Limit { return parseSeconds(c[key]) }
+func (c Config) Seconds(key string) Limit { return ParseSeconds(c[key]) }
 
 // Booted returns the time at which slurmctld started; zero if the configuration lacks it. Source:
 // BOOT_TIME under TZ=UTC.

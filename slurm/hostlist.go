@@ -3,6 +3,7 @@ package slurm
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -22,148 +23,73 @@ var errTooManyHosts = fmt.Errorf("more than %d names", MaxHosts)
 
 // Expand returns the names in a hostlist such as "rack[0-1]n[08-10],login", in its order and with
 // its duplicates. It reads everything that Slurm prints. It also accepts a suffix after the last
-// bracket, which Slurm does not. An empty hostlist and "(null)" have no names. A malformed hostlist
-// is an error. A hostlist of more than MaxHosts names is also an error, returned before any
-// expansion.
+// bracket, which Slurm does not. For an empty hostlist and "(null)" it returns nil. A malformed
+// hostlist, or one of more than MaxHosts names, is an error.
 func Expand(hostlist string) ([]string, error) {
 	if hostlist == "" || hostlist == "(null)" {
 		return nil, nil
 	}
 	scan := hostScanner{text: hostlist}
-	patterns, total, err := scan.patterns()
-	if err != nil {
-		return nil, fmt.Errorf("hostlist %s: %w", quote(hostlist), err)
-	}
-	names := make([]string, 0, total)
-	buf := make([]byte, 0, maxHostName)
-	for _, p := range patterns {
-		names = p.appendNames(names, buf)
-	}
-	return names, nil
-}
-
-// hostPattern is one element of a hostlist: literal text and brackets, in order.
-type hostPattern []hostPart
-
-// hostPart is a bracket if it has spans, and literal text otherwise.
-type hostPart struct {
-	literal string
-	spans   []hostSpan
-}
-
-// longest returns the length of the longest text that the part can expand to.
-func (p hostPart) longest() int {
-	longest := len(p.literal)
-	for _, span := range p.spans {
-		longest = max(longest, span.width, len(strconv.FormatUint(span.high, 10)))
-	}
-	return longest
-}
-
-// hostSpan is a range in brackets, printed with at least width digits.
-type hostSpan struct {
-	low, high uint64
-	width     int
-}
-
-func (p hostPattern) appendNames(names []string, prefix []byte) []string {
-	if len(p) == 0 {
-		return append(names, string(prefix))
-	}
-	part, rest := p[0], p[1:]
-	if part.spans == nil {
-		return rest.appendNames(names, append(prefix, part.literal...))
-	}
-	for _, span := range part.spans {
-		for n := span.low; n <= span.high; n++ {
-			names = rest.appendNames(names, appendPadded(prefix, n, span.width))
+	for {
+		if err := scan.pattern(); err != nil {
+			return nil, fmt.Errorf("hostlist %s: %w", quote(hostlist), err)
 		}
+		if scan.pos == len(hostlist) {
+			return scan.names, nil
+		}
+		scan.pos++ // skips the comma
 	}
-	return names
-}
-
-func appendPadded(b []byte, n uint64, width int) []byte {
-	var scratch [20]byte
-	digits := strconv.AppendUint(scratch[:0], n, 10)
-	for range width - len(digits) {
-		b = append(b, '0')
-	}
-	return append(b, digits...)
 }
 
 // hostScanner reads a hostlist from left to right.
 type hostScanner struct {
-	text string
-	pos  int
+	text  string
+	pos   int
+	names []string // of the elements before pos
 }
 
-// patterns reads the whole hostlist and counts its names.
-func (s *hostScanner) patterns() (patterns []hostPattern, total uint64, err error) {
-	for {
-		p, count, err := s.pattern()
-		if err != nil {
-			return nil, 0, err
-		}
-		total += count
-		if total > MaxHosts {
-			return nil, 0, errTooManyHosts
-		}
-		patterns = append(patterns, p)
-		if s.pos == len(s.text) {
-			return patterns, total, nil
-		}
-		s.pos++ // skips the comma
-	}
-}
-
-// pattern reads one element, up to a comma outside brackets, and counts its names.
-func (s *hostScanner) pattern() (p hostPattern, count uint64, err error) {
-	start := s.pos
-	count = 1
-	longest := 0
+// pattern reads one element, up to a comma outside brackets, and adds its names.
+func (s *hostScanner) pattern() error {
+	start, names := s.pos, []string{""}
 	for s.pos < len(s.text) && s.text[s.pos] != ',' {
-		part, choices, err := s.part()
+		parts, err := s.part()
 		if err != nil {
-			return nil, 0, err
+			return err
 		}
-		if count *= choices; count > MaxHosts {
-			return nil, 0, errTooManyHosts
+		if len(s.names)+len(names)*len(parts) > MaxHosts {
+			return errTooManyHosts
 		}
-		p = append(p, part)
-		longest += part.longest()
+		longer := make([]string, 0, len(names)*len(parts))
+		for _, name := range names {
+			for _, part := range parts {
+				if len(name)+len(part) > maxHostName {
+					return s.wrong(start, fmt.Sprintf("a name longer than %d characters", maxHostName))
+				}
+				longer = append(longer, name+part)
+			}
+		}
+		names = longer
 	}
-	if longest == 0 {
-		return nil, 0, s.wrong(start, "an empty name")
+	if s.pos == start {
+		return s.wrong(start, "an empty name")
 	}
-	if longest > maxHostName {
-		return nil, 0, s.wrong(start, fmt.Sprintf("a name longer than %d characters", maxHostName))
-	}
-	return p, count, nil
+	s.names = append(s.names, names...)
+	return nil
 }
 
-// part reads literal text or a bracket. choices is at most MaxHosts.
-func (s *hostScanner) part() (part hostPart, choices uint64, err error) {
+// part reads literal text or a bracket, and returns the texts that it stands for: at most MaxHosts.
+func (s *hostScanner) part() ([]string, error) {
 	if s.at('[') {
-		part.spans, choices, err = s.bracket()
-		return part, choices, err
+		return s.bracket()
 	}
-	part.literal, err = s.literal()
-	return part, 1, err
-}
-
-func (s *hostScanner) literal() (string, error) {
 	start := s.pos
-	for s.pos < len(s.text) {
-		c := s.text[s.pos]
-		if c == ',' || c == '[' {
-			break
-		}
-		if !isHostByte(c) {
-			return "", s.wrong(s.pos, fmt.Sprintf("%q cannot be in a node name", c))
+	for s.pos < len(s.text) && !s.at(',') && !s.at('[') {
+		if c := s.text[s.pos]; !isHostByte(c) {
+			return nil, s.wrong(s.pos, fmt.Sprintf("%q cannot be in a node name", c))
 		}
 		s.pos++
 	}
-	return s.text[start:s.pos], nil
+	return []string{s.text[start:s.pos]}, nil
 }
 
 func isHostByte(c byte) bool {
@@ -171,41 +97,43 @@ func isHostByte(c byte) bool {
 		c == '-' || c == '_' || c == '.'
 }
 
-// bracket reads "[08-10,12]" and counts its numbers.
-func (s *hostScanner) bracket() (spans []hostSpan, count uint64, err error) {
+// bracket reads "[08-10,12]".
+func (s *hostScanner) bracket() (numbers []string, err error) {
 	open := s.pos
 	s.pos++
 	for {
 		start := s.pos
 		low, width, err := s.number()
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		span := hostSpan{low: low, high: low, width: width}
+		high := low
 		if s.at('-') {
 			s.pos++
-			if span.high, _, err = s.number(); err != nil {
-				return nil, 0, err
+			if high, _, err = s.number(); err != nil {
+				return nil, err
 			}
 		}
-		if span.high < span.low {
-			return nil, 0, s.wrong(start, fmt.Sprintf("the range %s runs backwards", clip(s.text[start:s.pos], maxQuoted)))
+		if high < low {
+			return nil, s.wrong(start, fmt.Sprintf("the range %s runs backwards", clip(s.text[start:s.pos], maxQuoted)))
 		}
-		spans = append(spans, span)
-		count += span.high - span.low + 1
-		if count > MaxHosts {
-			return nil, 0, errTooManyHosts
+		if uint64(len(numbers))+high-low >= MaxHosts {
+			return nil, errTooManyHosts
+		}
+		for n := low; n <= high; n++ {
+			digits := strconv.FormatUint(n, 10)
+			numbers = append(numbers, strings.Repeat("0", max(width-len(digits), 0))+digits)
 		}
 		switch {
 		case s.at(','):
 			s.pos++
 		case s.at(']'):
 			s.pos++
-			return spans, count, nil
+			return numbers, nil
 		case s.pos == len(s.text):
-			return nil, 0, s.wrong(open, "a bracket that is never closed")
+			return nil, s.wrong(open, "a bracket that is never closed")
 		default:
-			return nil, 0, s.wrong(s.pos, fmt.Sprintf("%q in brackets", s.text[s.pos]))
+			return nil, s.wrong(s.pos, fmt.Sprintf("%q in brackets", s.text[s.pos]))
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // JobState is the state of a job, in Slurm's spelling.
 type JobState string
 
-// The states of Slurm 22.05 to 26.05. Base states are first. The rest are states that Slurm shows
+// States of Slurm 22.05 to 26.05. Base states are first. The rest are states that Slurm shows
 // temporarily in place of a base state.
 const (
 	JobPending     JobState = "PENDING"
@@ -28,30 +28,30 @@ const (
 	JobDeadline    JobState = "DEADLINE"
 	JobOutOfMemory JobState = "OUT_OF_MEMORY"
 
-	JobLaunchFailed JobState = "LAUNCH_FAILED"
-	JobRequeued     JobState = "REQUEUED"
-	JobRequeueHold  JobState = "REQUEUE_HOLD"
-	JobSpecialExit  JobState = "SPECIAL_EXIT"
-	JobResizing     JobState = "RESIZING"
-	JobConfiguring  JobState = "CONFIGURING"
-	JobCompleting   JobState = "COMPLETING"
-	JobStopped      JobState = "STOPPED"
-	JobReconfigFail JobState = "RECONFIG_FAIL"
-	JobPowerUpNode  JobState = "POWER_UP_NODE"
-	JobRevoked      JobState = "REVOKED"
-	JobRequeueFed   JobState = "REQUEUE_FED"
-	JobResvDelHold  JobState = "RESV_DEL_HOLD"
-	JobSignaling    JobState = "SIGNALING"
-	JobStageOut     JobState = "STAGE_OUT"
-	JobExpediting   JobState = "EXPEDITING"
+	JobRequeued    JobState = "REQUEUED"
+	JobRequeueHold JobState = "REQUEUE_HOLD"
+	JobSpecialExit JobState = "SPECIAL_EXIT"
+	JobConfiguring JobState = "CONFIGURING"
+	JobCompleting  JobState = "COMPLETING"
+	JobPowerUpNode JobState = "POWER_UP_NODE"
+	JobRevoked     JobState = "REVOKED"
+	JobResvDelHold JobState = "RESV_DEL_HOLD"
+	JobStageOut    JobState = "STAGE_OUT"
+	JobExpediting  JobState = "EXPEDITING"
 )
 
-var jobStates = []JobState{
-	JobPending, JobRunning, JobSuspended, JobCompleted, JobCancelled, JobFailed, JobTimeout, JobNodeFail, JobPreempted,
-	JobBootFail, JobDeadline, JobOutOfMemory, JobLaunchFailed, JobRequeued, JobRequeueHold, JobSpecialExit, JobResizing,
-	JobConfiguring, JobCompleting, JobStopped, JobReconfigFail, JobPowerUpNode, JobRevoked, JobRequeueFed, JobResvDelHold,
-	JobSignaling, JobStageOut, JobExpediting,
-}
+// releasedStates are the states of a job without nodes; holdingStates are all other states of Slurm
+// 22.05 to 26.05.
+var (
+	releasedStates = []JobState{
+		JobPending, JobExpediting, JobCompleted, JobCancelled, JobFailed, JobTimeout, JobNodeFail, JobPreempted, JobBootFail,
+		JobDeadline, JobOutOfMemory, JobRequeued, JobRequeueHold, JobSpecialExit, JobRevoked,
+	}
+	holdingStates = []JobState{
+		JobRunning, JobSuspended, JobConfiguring, JobCompleting, JobPowerUpNode, JobResvDelHold, JobStageOut,
+		"LAUNCH_FAILED", "RESIZING", "STOPPED", "RECONFIG_FAIL", "REQUEUE_FED", "SIGNALING",
+	}
+)
 
 // Waits reports whether a job in that state waits in the queue. A job with --requeue=expedite
 // (25.11) shows EXPEDITING and has no nodes from the time it loses its nodes until it starts again,
@@ -66,12 +66,7 @@ func (s JobState) AtWork() bool {
 // HoldsNodes reports whether a job in that state still has its nodes. It is false only in the
 // states where Slurm has released the nodes, so that a job in an unknown state keeps them.
 func (s JobState) HoldsNodes() bool {
-	switch s {
-	case JobPending, JobExpediting, JobCompleted, JobCancelled, JobFailed, JobTimeout, JobNodeFail, JobPreempted, JobBootFail,
-		JobDeadline, JobOutOfMemory, JobRequeued, JobRequeueHold, JobSpecialExit, JobRevoked:
-		return false
-	}
-	return true
+	return !slices.Contains(releasedStates, s)
 }
 
 // Job is one row of squeue.
@@ -243,16 +238,11 @@ func (j Job) Throttle() int {
 // Address returns the job id that scontrol uses: "7", "5_2" for an array task, or "12+1" for a
 // component of a heterogeneous job. It is empty for tasks that still share one record.
 func (j Job) Address() string {
-	switch {
-	case j.IsTasks():
+	if j.IsTasks() {
 		return ""
-	case j.ArrayTask != "":
-		task, _, _ := strings.Cut(j.ArrayTask, "%")
-		return fmt.Sprintf("%d_%s", j.ArrayID, task)
-	case j.HetID != 0:
-		return fmt.Sprintf("%d+%d", j.HetID, j.HetOffset)
 	}
-	return strconv.FormatUint(uint64(j.ID), 10)
+	j.ArrayTask, _, _ = strings.Cut(j.ArrayTask, "%")
+	return j.Name()
 }
 
 // WholeOf returns the ID of the job, array or heterogeneous job that a job's address is part of.
@@ -326,7 +316,7 @@ func parseJob(line string) (job Job, known UnreadRow, err error) {
 		case "%A":
 			known.Name = field
 		case "%T":
-			if slices.Contains(jobStates, job.State) {
+			if slices.Contains(releasedStates, job.State) || slices.Contains(holdingStates, job.State) {
 				known.State = job.State
 			}
 		case "%N":

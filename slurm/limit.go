@@ -50,10 +50,11 @@ func ParseLimit(text string) Limit {
 	return limit
 }
 
-// parseSeconds parses a time in seconds, as partitions and the configuration have it: "400", "60
-// sec", INFINITE. Any other text, such as GLOBAL, is an unknown limit.
-func parseSeconds(text string) Limit {
-	if text == "UNLIMITED" || text == "INFINITE" {
+// ParseSeconds parses a time in seconds, as in slurm.conf or scontrol's output: "400", "60 sec",
+// INFINITE, "-1". Any other text, such as GLOBAL, is an unknown limit.
+func ParseSeconds(text string) Limit {
+	switch strings.ToUpper(text) {
+	case "UNLIMITED", "INFINITE", "NONE", "-1":
 		return Limit{Kind: Unlimited}
 	}
 	seconds, err := strconv.ParseUint(strings.TrimSuffix(text, " sec"), 10, 32)

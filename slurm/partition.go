@@ -74,8 +74,8 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 		Restricts:       restriction(line),
 		QOS:             strings.TrimPrefix(wordAfter(line, "QoS"), "N/A"),
 		PerNode:         perNode(wordAfter(line, "TRES")),
-		ResumeTimeout:   parseSeconds(wordAfter(line, "ResumeTimeout")),
-		SuspendTime:     parseSeconds(wordAfter(line, "SuspendTime")),
+		ResumeTimeout:   ParseSeconds(wordAfter(line, "ResumeTimeout")),
+		SuspendTime:     ParseSeconds(wordAfter(line, "SuspendTime")),
 	}, known, nil
 }
 

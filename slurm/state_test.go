@@ -81,3 +81,13 @@ func FuzzParseLimit(f *testing.F) {
 		require.Equal(t, limit, ParseLimit(limit.String()))
 	})
 }
+
+func TestParseSeconds(t *testing.T) {
+	for text, want := range map[string]Limit{
+		"400": limitOf(400 * time.Second), "60 sec": limitOf(time.Minute), "0": limitOf(0),
+		"INFINITE": {Kind: Unlimited}, "infinite": {Kind: Unlimited}, "NONE": {Kind: Unlimited}, "-1": {Kind: Unlimited},
+		"GLOBAL": {}, "": {}, "soon": {}, "-5": {}, "99999999999": {},
+	} {
+		require.Equal(t, want, ParseSeconds(text), text)
+	}
+}

@@ -89,8 +89,7 @@ nodes, such as SlurmUser.`,
 func (a *app) marks(
 	cmd *cobra.Command, change func(context.Context, flex.Scheduler, *config.Config, string) ([]string, error), changed func(nodeset, nodes string) fmt.Stringer,
 ) *cobra.Command {
-	asJSON := false
-	jsonFlag(cmd, &asJSON)
+	jsonFlag(cmd)
 	cmd.Args, cmd.ValidArgsFunction = exactly(1, "a3"), a.complete(view.View.NodeSetNames)
 	cmd.RunE = a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
 		ctx, nodeset := cmd.Context(), args[0]
@@ -105,7 +104,7 @@ func (a *app) marks(
 		if len(names) > 0 {
 			_ = wake.Send(ctx, wake.SocketPath(cfg.Options.RunDir), wake.Call{Cluster: cfg.Cluster, Verb: cmd.Name(), Nodes: nodes})
 		}
-		return view.Write(cmd.OutOrStdout(), asJSON, changed(nodeset, nodes))
+		return show(cmd, changed(nodeset, nodes))
 	})
 	return cmd
 }

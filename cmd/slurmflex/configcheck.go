@@ -50,7 +50,7 @@ or of all keys. Changes nothing.`,
 }
 
 func newCheck(a *app) *cobra.Command {
-	live, effective, asJSON := false, false, false
+	live, effective := false, false
 	cmd := &cobra.Command{
 		Use: "check", Short: "Report errors, advice and ignored keys of the configuration",
 		Long: `Report errors in the configuration, possible improvements ("advice") and ignored keys,
@@ -65,12 +65,11 @@ something could not be checked, 2 if it is invalid.`,
   slurmflex --config new.yaml config check --effective`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			out := cmd.OutOrStdout()
 			cfg, err := a.config()
 			var problems config.Problems
 			switch {
-			case asJSON && errors.As(err, &problems):
-				return errors.Join(view.WriteJSON(out, check.Unloaded(a.configPath, problems)), err)
+			case isJSON(cmd) && errors.As(err, &problems):
+				return errors.Join(view.WriteJSON(cmd.OutOrStdout(), check.Unloaded(a.configPath, problems)), err)
 			case err != nil:
 				return err
 			case effective:
@@ -78,7 +77,7 @@ something could not be checked, 2 if it is invalid.`,
 				if err != nil {
 					return err
 				}
-				return view.Write(out, asJSON, report)
+				return show(cmd, report)
 			}
 			var seen *check.World
 			if live {
@@ -90,7 +89,7 @@ something could not be checked, 2 if it is invalid.`,
 			}
 			_, unpriced := cost.ReadPrices(a.pricesPath(), true)
 			report := check.Of(a.configPath, cfg, unpriced, seen)
-			if err := view.Write(out, asJSON, report); err != nil {
+			if err := show(cmd, report); err != nil {
 				return err
 			}
 			if !report.Valid {
@@ -102,7 +101,7 @@ something could not be checked, 2 if it is invalid.`,
 	cmd.Flags().BoolVar(&live, "live", false, "also query Slurm and Compute; run it on the controller as SlurmUser")
 	cmd.Flags().BoolVar(&effective, "effective", false, "print the effective configuration, defaults included, as YAML")
 	exclude(cmd, "live", "effective")
-	jsonFlag(cmd, &asJSON)
+	jsonFlag(cmd)
 	return cmd
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func newCost(a *app) *cobra.Command {
-	q, prices, asJSON := cost.Query{}, "", false
+	q, prices := cost.Query{}, ""
 	cmd := &cobra.Command{
 		Use: "cost", Short: "Show what machines were used for, and what that cost", GroupID: "ask", Args: noArguments,
 		Long: `Show how many machine hours and GPU hours were leased, by account, user, partition,
@@ -45,7 +45,7 @@ hides jobs from other users, it runs as SlurmUser.`,
 			switch {
 			case err != nil:
 				return err
-			case asJSON:
+			case isJSON(cmd):
 				return view.WriteJSON(cmd.OutOrStdout(), report)
 			}
 			return report.WriteTable(cmd.OutOrStdout())
@@ -56,6 +56,6 @@ hides jobs from other users, it runs as SlurmUser.`,
 	cmd.Flags().StringVar(&q.To, "to", "", "count up to this `time`, exclusive")
 	cmd.Flags().StringVar(&q.By, "by", string(cost.Account), "one row per `key`: account, user, partition, nodeset, job or day")
 	cmd.Flags().StringVar(&prices, "prices", "", "the price `file`, instead of prices.yaml in the configuration file's directory")
-	jsonFlag(cmd, &asJSON)
+	jsonFlag(cmd)
 	return cmd
 }

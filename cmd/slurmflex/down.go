@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"slurmflex/flex"
@@ -27,19 +29,20 @@ being deleted, it needs --now and leaves Slurm out.`,
   slurmflex down --nodeset a3 --drain
   slurmflex down --now --yes`,
 		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error {
-			d.in, d.out = cmd.InOrStdin(), cmd.OutOrStdout()
-			d.reconciler, d.lock, d.slurm = r, a.lock(r.Config), a.scheduler(r.Config)
+			d.in, d.show = cmd.InOrStdin(), func(document fmt.Stringer) error { return show(cmd, document) }
+			slurm := a.scheduler(r.Config)
+			d.R, d.Lock, d.Partitions, d.reach = r, a.lock(r.Config), slurm, slurm.Reach
 			return d.run(cmd.Context())
 		}),
 	}
-	cmd.Flags().StringVar(&d.nodeSet, "nodeset", "", "take down only this `nodeset`")
+	cmd.Flags().StringVar(&d.Options.NodeSet, "nodeset", "", "take down only this `nodeset`")
 	cmd.Flags().BoolVar(&d.drain, "drain", false, "let running jobs end first, and wait for them")
 	cmd.Flags().BoolVar(&d.now, "now", false, "cancel jobs that Slurm would not requeue")
 	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "only print the steps")
 	cmd.Flags().BoolVar(&d.yes, "yes", false, "do not ask for the cluster's name")
 	exclude(cmd, "drain", "now")
 	exclude(cmd, "dry-run", "yes")
-	jsonFlag(cmd, &d.json)
+	jsonFlag(cmd)
 	completeFlags(cmd, map[string]cobra.CompletionFunc{"nodeset": a.complete(view.View.NodeSetNames)})
 	return cmd
 }

@@ -8,11 +8,10 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/estimate"
-	"slurmflex/flex/view"
 )
 
 func newEstimate(a *app) *cobra.Command {
-	partitions, nodes, short, asJSON := "", 1, false, false
+	partitions, nodes, short := "", 1, false
 	cmd := &cobra.Command{
 		Use: "estimate [JOB]", Short: "Estimate how long a job waits for machines", GroupID: "ask",
 		Long: `Estimate how long a job waits for machines: the median and the 90th percentile of the
@@ -60,13 +59,13 @@ It asks Google nothing.`,
 				_, err := fmt.Fprint(cmd.OutOrStdout(), report.Short())
 				return err
 			}
-			return view.Write(cmd.OutOrStdout(), asJSON, report)
+			return show(cmd, report)
 		}),
 	}
 	cmd.Flags().StringVarP(&partitions, "partition", "p", "", "`partition` of the job, or several, separated by commas")
 	cmd.Flags().IntVarP(&nodes, "nodes", "N", 1, "`number` of nodes")
 	cmd.Flags().BoolVar(&short, "short", false, "print only estimates: nothing where too few requests are known")
-	jsonFlag(cmd, &asJSON)
+	jsonFlag(cmd)
 	exclude(cmd, "short", "json")
 	return cmd
 }

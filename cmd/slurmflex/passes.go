@@ -91,7 +91,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 }
 
 func newSync(a *app) *cobra.Command {
-	file, asJSON := "", false
+	file := ""
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Run one reconcile pass, for cron", GroupID: "run", Args: noArguments,
 		Long: `Run one reconcile pass and wait for its actions to finish. For cron or
@@ -101,16 +101,16 @@ turn. It must run as SlurmUser.
 Each action is a line of the log, on stderr; the last line, on stdout, counts them.`,
 		Example: `  slurmflex sync
   slurmflex sync --textfile /var/lib/prometheus/node-exporter/slurmflex.prom`,
-		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error { return a.onePass(cmd, asJSON, r, file) }),
+		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error { return a.onePass(cmd, r, file) }),
 	}
 	cmd.Flags().StringVar(&file, "textfile", "", "write metrics into this `file`, for node_exporter")
 	cmd.PreRunE = func(*cobra.Command, []string) error { return config.Misuse(metrics.CheckTextfile(file)) }
-	jsonFlag(cmd, &asJSON)
+	jsonFlag(cmd)
 	return cmd
 }
 
 func newGC(a *app) *cobra.Command {
-	dryRun, adopt, asJSON := false, false, false
+	dryRun, adopt := false, false
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Clean up requests, machines and groups that are no longer needed", GroupID: "run", Args: noArguments,
 		Long: `Run a reconcile pass that only cleans up: it deletes requests and machines that no
@@ -123,13 +123,13 @@ Each action is a line of the log, on stderr; the last line, on stdout, counts th
 		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error {
 			r.Adopt, r.AllPolicies = adopt, true
 			if dryRun {
-				return a.printPlan(cmd, asJSON, r, flex.OnlyCollect)
+				return a.printPlan(cmd, r, flex.OnlyCollect)
 			}
-			return a.onePass(cmd, asJSON, r, "", flex.OnlyCollect)
+			return a.onePass(cmd, r, "", flex.OnlyCollect)
 		}),
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be cleaned up")
-	jsonFlag(cmd, &asJSON)
+	jsonFlag(cmd)
 	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also clean up what slurm-gcp's scripts have left of this cluster's flex nodesets")
 	return cmd
 }
@@ -167,7 +167,7 @@ func newPass(a *app) *cobra.Command {
 
 // onePass runs one pass, prints its actions, and writes its metrics into the file. It succeeds if
 // another process does all the work.
-func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file string, only ...flex.Filter) error {
+func (a *app) onePass(cmd *cobra.Command, r *flex.Reconciler, file string, only ...flex.Filter) error {
 	ctx, did := cmd.Context(), view.NewPassLog(r.Config.Cluster)
 	r.Watch = flex.Watchers{r.Watch, did}
 	out, err := r.Sync(ctx, a.lock(r.Config), only...)
@@ -175,7 +175,7 @@ func (a *app) onePass(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, file 
 	done.Skipped = skipped(done, err)
 	var unprinted error
 	if err == nil || done.Skipped != "" || len(done.Actions) > 0 {
-		unprinted = view.Write(cmd.OutOrStdout(), asJSON, done)
+		unprinted = show(cmd, done)
 	}
 	a.history.Wait(recordLimit) // the history counts lost races and failed checks
 	return errors.Join(outcome(ctx, out, err), unprinted, a.measures.WriteTextfile(file, err))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/hook"
+	"slurmflex/flex/view"
 )
 
 // defaultConfig is the configuration file used without --config.
@@ -88,8 +90,19 @@ func addCompletion(root *cobra.Command) {
 }
 
 // jsonFlag adds --json.
-func jsonFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON; /usr/share/slurmflex/slurmflex.schema.json describes it")
+func jsonFlag(cmd *cobra.Command) {
+	cmd.Flags().Bool("json", false, "print JSON; /usr/share/slurmflex/slurmflex.schema.json describes it")
+}
+
+// isJSON reports whether --json is set.
+func isJSON(cmd *cobra.Command) bool {
+	set, _ := cmd.Flags().GetBool("json") // false without the flag
+	return set
+}
+
+// show prints what a command reports, as text or as JSON.
+func show(cmd *cobra.Command, document fmt.Stringer) error {
+	return view.Write(cmd.OutOrStdout(), isJSON(cmd), document)
 }
 
 // exclude makes two flags of a command mutually exclusive. Cobra's own check is no usage error.

@@ -8,22 +8,21 @@ import (
 )
 
 func newPlan(a *app) *cobra.Command {
-	asJSON := false
 	cmd := &cobra.Command{
 		Use: "plan", Short: "Print what a reconcile pass would do and why, without doing it", GroupID: "ask", Args: noArguments,
 		Long: `Read Slurm and Compute as a reconcile pass does, and print what it would do and
 why. Changes nothing. It needs credentials for Compute.`,
 		Example: "  slurmflex plan",
-		RunE:    a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error { return a.printPlan(cmd, asJSON, r) }),
+		RunE:    a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error { return a.printPlan(cmd, r) }),
 	}
-	jsonFlag(cmd, &asJSON)
+	jsonFlag(cmd)
 	return cmd
 }
 
-func (a *app) printPlan(cmd *cobra.Command, asJSON bool, r *flex.Reconciler, only ...flex.Filter) error {
+func (a *app) printPlan(cmd *cobra.Command, r *flex.Reconciler, only ...flex.Filter) error {
 	_, p, err := r.Look(cmd.Context(), only...)
 	if err != nil {
 		return err
 	}
-	return view.Write(cmd.OutOrStdout(), asJSON, view.PlanOf(r.Config.Cluster, p.Actions, p.Problems.Texts()))
+	return show(cmd, view.PlanOf(r.Config.Cluster, p.Actions, p.Problems.Texts()))
 }

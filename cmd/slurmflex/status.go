@@ -17,9 +17,9 @@ import (
 
 // status holds the flags of the status command.
 type status struct {
-	json, me bool
-	filter   view.Filter
-	output   string
+	me     bool
+	filter view.Filter
+	output string
 }
 
 func newStatus(a *app) *cobra.Command {
@@ -46,14 +46,14 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if v, err = v.Select(s.filter); err != nil {
 				return err
 			}
-			if s.json {
+			if isJSON(cmd) {
 				return view.WriteJSON(cmd.OutOrStdout(), v)
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), v.Table(s.layout(cmd.OutOrStdout())))
 			return err
 		},
 	}
-	jsonFlag(cmd, &s.json)
+	jsonFlag(cmd)
 	cmd.Flags().BoolVar(&s.me, "me", false, "show only your own jobs")
 	cmd.Flags().StringVar(&s.filter.User, "user", "", "show only jobs of the user with this `name`")
 	cmd.Flags().StringVar(&s.filter.Partition, "partition", "", "show only the partition with this `name`")

@@ -9,63 +9,56 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/flex/leader"
 	"slurmflex/flex/takedown"
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/view"
 	"slurmflex/slurm/scontrol"
 )
 
-// downSlurm is the part of Slurm that down needs besides the reconciler's.
-type downSlurm interface {
-	flex.PartitionCloser
-	Reach(ctx context.Context) error // finds out whether slurmctld answers
-}
-
-// down tears down a cluster or a nodeset.
+// down tears down a cluster or a nodeset, and talks about it with a person.
 type down struct {
+	flex.Down
+	reach func(context.Context) error // finds out whether slurmctld answers
+
 	in   io.Reader
-	out  io.Writer
-	json bool // the report is JSON
+	show func(fmt.Stringer) error // prints the report
 
-	nodeSet string // only this nodeset; empty: the whole cluster
-	drain   bool   // wait for running jobs to end
-	now     bool   // cancel jobs that Slurm would not requeue
-	dryRun  bool   // only print the steps
-	yes     bool   // do not ask
-
-	reconciler *flex.Reconciler
-	lock       leader.Lock
-	slurm      downSlurm
+	drain  bool // wait for running jobs to end
+	now    bool // cancel jobs that Slurm would not requeue
+	dryRun bool // only print the steps
+	yes    bool // do not ask
 }
 
 // run shows what exists, asks, tears it down and reports what is left.
 func (d *down) run(ctx context.Context) error {
-	if d.nodeSet != "" {
-		if _, err := d.reconciler.Config.NeedFlexSet(d.nodeSet); err != nil {
+	if d.Options.NodeSet != "" {
+		if _, err := d.R.Config.NeedFlexSet(d.Options.NodeSet); err != nil {
 			return config.Misuse(err)
 		}
 	}
 	if !d.dryRun && !d.yes && !terminal.Is(d.in) {
 		return config.Misusef("no terminal to ask for the cluster's name; to take it down without being asked: --yes")
 	}
-	t := &flex.Down{R: d.reconciler, Lock: d.lock, Partitions: d.slurm, Options: takedown.Options{NodeSet: d.nodeSet, Jobs: d.jobs()}}
-	seen, err := d.look(ctx, t)
+	d.Options.Jobs = d.jobs()
+	if err := d.findSlurm(ctx); err != nil {
+		return err
+	}
+	seen, err := d.Look(ctx)
 	switch {
 	case err != nil:
 		return err
 	case d.dryRun:
-		return view.Write(d.out, d.json, view.PlanOf(d.cluster(), seen.Steps, seen.Kept))
+		return d.show(view.PlanOf(d.cluster(), seen.Steps, seen.Kept))
 	}
 	if !d.yes {
 		if err := d.confirm(ctx, seen); err != nil {
 			return err
 		}
 	}
-	return d.tearDown(ctx, t)
+	return d.tearDown(ctx)
 }
 
-func (d *down) cluster() string { return d.reconciler.Config.Cluster }
+func (d *down) cluster() string { return d.R.Config.Cluster }
 
 func (d *down) jobs() takedown.Jobs {
 	switch {
@@ -77,18 +70,11 @@ func (d *down) jobs() takedown.Jobs {
 	return takedown.Requeue
 }
 
-func (d *down) look(ctx context.Context, t *flex.Down) (takedown.Plan, error) {
-	if err := d.findSlurm(ctx, t); err != nil {
-		return takedown.Plan{}, err
-	}
-	return t.Look(ctx)
-}
-
 // findSlurm checks whether slurmctld answers. If it does not, Slurm is left out, which requires
 // --now. Any other failure, such as a missing scontrol, is an error, because slurmctld may still
 // run.
-func (d *down) findSlurm(ctx context.Context, t *flex.Down) error {
-	err := d.slurm.Reach(ctx)
+func (d *down) findSlurm(ctx context.Context) error {
+	err := d.reach(ctx)
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return err
@@ -98,7 +84,7 @@ func (d *down) findSlurm(ctx context.Context, t *flex.Down) error {
 		return fmt.Errorf("%w; to take down a cluster without slurmctld: slurmflex down --now", err)
 	}
 	d.say("slurmctld does not answer (%v): no partition is closed and no job requeued", err)
-	t.Options.NoSlurm, t.Lock.Permission = true, nil
+	d.Options.NoSlurm, d.Lock.Permission = true, nil
 	return nil
 }
 
@@ -110,8 +96,8 @@ func (d *down) say(format string, args ...any) {
 // confirm asks the user to type the cluster's name.
 func (d *down) confirm(ctx context.Context, p takedown.Plan) error {
 	what := "cluster " + d.cluster()
-	if d.nodeSet != "" {
-		what = "nodeset " + d.nodeSet + " of " + what
+	if d.Options.NodeSet != "" {
+		what = "nodeset " + d.Options.NodeSet + " of " + what
 	}
 	d.say("%s: %s", what, p.Left)
 	d.say("%s", p.Jobs())
@@ -130,18 +116,18 @@ func (d *down) confirm(ctx context.Context, p takedown.Plan) error {
 }
 
 // tearDown tears everything down and reports what is left.
-func (d *down) tearDown(ctx context.Context, t *flex.Down) error {
+func (d *down) tearDown(ctx context.Context) error {
 	did := view.NewPassLog(d.cluster())
-	d.reconciler.Watch = flex.Watchers{d.reconciler.Watch, did}
+	d.R.Watch = flex.Watchers{d.R.Watch, did}
 	last := ""
-	t.Say = func(p takedown.Plan) {
+	d.Say = func(p takedown.Plan) {
 		text := p.Progress()
 		if text != last {
 			d.say("%s", text)
 		}
 		last = text
 	}
-	left, err := t.Run(ctx)
+	left, err := d.Run(ctx)
 	for _, command := range left.UndoEarlier {
 		d.say("to undo, if an earlier down has closed it: %s", command)
 	}
@@ -154,7 +140,7 @@ func (d *down) tearDown(ctx context.Context, t *flex.Down) error {
 		}
 		return err
 	}
-	if err := view.Write(d.out, d.json, view.TakedownOf(d.cluster(), d.nodeSet, did.Pass().Actions, left)); err != nil || left.Done() {
+	if err := d.show(view.TakedownOf(d.cluster(), d.Options.NodeSet, did.Pass().Actions, left)); err != nil || left.Done() {
 		return err
 	}
 	return errors.New("not all is down; once what is named is fixed, run it again")

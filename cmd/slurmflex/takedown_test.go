@@ -16,34 +16,32 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// silent is a Slurm that fails. Its partitions must not be closed.
-type silent struct{ err error }
-
-func (s silent) Reach(context.Context) error { return s.err }
-
-func (s silent) ClosePartition(context.Context, string) error { panic("a partition is closed") }
+// silent is a Slurm that fails. Nothing closes its partitions.
+func silent(err error) func(context.Context) error {
+	return func(context.Context) error { return err }
+}
 
 func downOf(change func(*down)) *down {
 	d := &down{
-		in: strings.NewReader("alpha\n"), out: &strings.Builder{},
-		reconciler: &flex.Reconciler{Config: scenetest.Cluster("", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", ""))},
-		slurm:      silent{errors.New("scontrol: no such file or directory")}, yes: true,
+		in:    strings.NewReader("alpha\n"),
+		Down:  flex.Down{R: &flex.Reconciler{Config: scenetest.Cluster("", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", ""))}},
+		reach: silent(errors.New("scontrol: no such file or directory")), yes: true,
 	}
 	change(d)
 	return d
 }
 
 func TestDownStopsBeforeItChangesAnything(t *testing.T) {
-	gone := silent{scontrol.ErrNoController}
+	gone := silent(scontrol.ErrNoController)
 	for says, c := range map[string]struct {
 		change func(*down)
 		usage  bool
 	}{
-		`unknown flex-start nodeset "b3"`:                                        {func(d *down) { d.nodeSet = "b3" }, true},
+		`unknown flex-start nodeset "b3"`:                                        {func(d *down) { d.Options.NodeSet = "b3" }, true},
 		"no terminal to ask for the cluster's name":                              {func(d *down) { d.yes = false }, true},
 		"nothing done, because Slurm could not be read":                          {func(d *down) { d.now = true }, false},
-		"to take down a cluster without slurmctld: slurmflex down --now":         {func(d *down) { d.slurm = gone }, false},
-		"slurmctld does not answer; to take down a cluster without slurmctld: s": {func(d *down) { d.slurm, d.drain, d.dryRun = gone, true, true }, false},
+		"to take down a cluster without slurmctld: slurmflex down --now":         {func(d *down) { d.reach = gone }, false},
+		"slurmctld does not answer; to take down a cluster without slurmctld: s": {func(d *down) { d.reach, d.drain, d.dryRun = gone, true, true }, false},
 	} {
 		err := downOf(c.change).run(t.Context())
 		require.ErrorContains(t, err, says)
@@ -52,9 +50,9 @@ func TestDownStopsBeforeItChangesAnything(t *testing.T) {
 }
 
 func TestDownNowLeavesOutASlurmThatDoesNotAnswer(t *testing.T) {
-	d := downOf(func(d *down) { d.slurm, d.now = silent{scontrol.ErrNoController}, true })
-	tearDown := &flex.Down{Lock: leader.Lock{Permission: &leader.Permission{}}}
-	require.NoError(t, d.findSlurm(t.Context(), tearDown))
-	assert.True(t, tearDown.Options.NoSlurm)
-	assert.Nil(t, tearDown.Lock.Permission)
+	d := downOf(func(d *down) { d.reach, d.now = silent(scontrol.ErrNoController), true })
+	d.Lock = leader.Lock{Permission: &leader.Permission{}}
+	require.NoError(t, d.findSlurm(t.Context()))
+	assert.True(t, d.Options.NoSlurm)
+	assert.Nil(t, d.Lock.Permission)
 }

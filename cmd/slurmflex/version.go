@@ -9,17 +9,16 @@ import (
 )
 
 func newVersion() *cobra.Command {
-	asJSON := false
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version, its commit and how it was built", GroupID: "ask", Args: noArguments,
 		Long: `Print the version, the commit that it was built from and the date of that commit,
 the Go version, and the version of the Compute API client.`,
 		Example: "  slurmflex version",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return view.Write(cmd.OutOrStdout(), asJSON, thisBuild())
+			return show(cmd, thisBuild())
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	jsonFlag(cmd)
 	return cmd
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 func newWhy(a *app) *cobra.Command {
-	verbose, story, summary, asJSON := false, false, false, false
+	verbose, story, summary := false, false, false
 	cmd := &cobra.Command{
 		Use: "why JOB|NODE|NODESET|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
 		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0, a3 or alpha-a3-job-812"),
@@ -56,7 +56,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if explained.Past == nil && why != "" && view.IsJob(args[0]) {
 				explained.Cause = cmp.Or(explained.Cause, why)
 			}
-			if asJSON {
+			if isJSON(cmd) {
 				return view.WriteJSON(cmd.OutOrStdout(), explained)
 			}
 			text := ""
@@ -72,7 +72,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			return err
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	jsonFlag(cmd)
 	cmd.Flags().BoolVar(&story, "story", false, "also show what has happened to the job so far")
 	cmd.Flags().BoolVar(&summary, "summary", false, "show only how long the job waited and ran, and on what, in one line")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show earlier attempts and whole error messages")

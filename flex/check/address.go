@@ -29,7 +29,7 @@ func (w *World) observeAddresses(ctx context.Context, cfg *config.Config, names 
 	side.SetLimit(sideBySide)
 	for _, n := range w.Nodes.Is {
 		if cfg.FlexSetOf(n.Name) != nil && isUp(n.State) && n.Addr != "" {
-			read(&side, w.Addresses, n.Name, func() ([]string, error) { return names.LookupHost(ctx, n.Addr) })
+			read(&side, &w.Addresses, n.Name, func() ([]string, error) { return names.LookupHost(ctx, n.Addr) })
 		}
 	}
 	_ = side.Wait() // the world has the errors

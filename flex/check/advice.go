@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,40 +10,33 @@ import (
 )
 
 // adviceOn returns advice on a valid configuration, and lists the keys that are ignored. It works
-// offline.
-func adviceOn(cfg *config.Config) Findings {
-	a := adviser{cfg: cfg, keys: cfg.Keys()}
+// offline. unpriced is the reason for missing prices; nil if prices exist.
+func adviceOn(cfg *config.Config, unpriced error) Findings {
+	j := newJudge(cfg, World{})
 	for _, set := range cfg.FlexSets() {
-		a.flex(set)
-		a.static(set)
-		a.mixed(set)
+		j.flex(set)
+		j.partitionsOf(set)
 	}
-	a.endpoints()
-	a.requests()
-	a.resumeTimeouts()
-	a.others()
-	for _, i := range cfg.Ignored {
-		if strings.HasSuffix(i.Key, ".partition_conf") || a.advises(i.Key) {
-			continue // config slurm-conf writes this key into slurm.conf, or advice covers it
+	j.uncalled()
+	j.requests()
+	j.resumeTimeouts()
+	j.others()
+	for _, l := range cfg.Options.Limits {
+		if l.Cost > 0 && unpriced != nil {
+			j.say(Fault, "slurmflex.limits."+l.Name+".cost", "holds no job back: %v; write the prices, or limit gpu_hours", unpriced)
 		}
-		a.found = append(a.found, Finding{Ignored, a.keys.File, i.Line, i.Key, "used only by slurm-gcp"})
 	}
-	return a.found.sort()
-}
-
-type adviser struct {
-	cfg   *config.Config
-	keys  *config.Keys
-	found Findings
-}
-
-func (a *adviser) advise(key, format string, args ...any) {
-	a.found = append(a.found, Finding{Advice, a.keys.File, a.keys.Line(key), key, fmt.Sprintf(format, args...)})
+	for _, key := range cfg.Ignored {
+		if !strings.HasSuffix(key, ".partition_conf") && !j.advises(key) { // otherwise config slurm-conf writes it, or advice covers it
+			j.say(Ignored, key, "used only by slurm-gcp")
+		}
+	}
+	return j.found.sort()
 }
 
 // advises reports whether there is advice about a key, or about a key below it.
-func (a *adviser) advises(key string) bool {
-	return slices.ContainsFunc(a.found, func(f Finding) bool { return f.Key == key || strings.HasPrefix(f.Key, key+".") })
+func (j *judge) advises(key string) bool {
+	return slices.ContainsFunc(j.found, func(f Finding) bool { return f.Key == key || strings.HasPrefix(f.Key, key+".") })
 }
 
 // quickestBoot is about the shortest time that a GPU machine takes from its start to slurmd's
@@ -52,34 +44,34 @@ func (a *adviser) advises(key string) bool {
 const quickestBoot = 2 * time.Minute
 
 // flex advises on how the nodes of a nodeset are provisioned.
-func (a *adviser) flex(set *config.NodeSet) {
+func (j *judge) flex(set *config.NodeSet) {
 	block, ends := "nodeset."+set.Name+".dws_flex.", "its lease ends"
 	if set.Flex.Capacity.AtOnce() {
 		block, ends = "nodeset."+set.Name+".", "someone deletes it"
 	}
 	if set.Flex.UseJobDuration && set.Flex.JobDurationMargin == 0 {
-		a.advise(block+"job_duration_margin",
+		j.advise(block+"job_duration_margin",
 			"the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)")
 	}
-	a.unmet(block, set.Flex.Unmet())
-	if lead, warning := a.cfg.RequeueLead(), set.Flex.LeaseEndWarning; warning > 0 && warning <= lead && set.Flex.OnLeaseEnd == config.RequeueFirst {
-		a.advise(block+"lease_end_warning", "a script cannot save its work: its job is requeued %.0f s before the lease ends; set this to %.0f or more",
+	j.unmet(block, set.Flex.Unmet())
+	if lead, warning := j.cfg.RequeueLead(), set.Flex.LeaseEndWarning; warning > 0 && warning <= lead && set.Flex.OnLeaseEnd == config.RequeueFirst {
+		j.advise(block+"lease_end_warning", "a script cannot save its work: its job is requeued %.0f s before the lease ends; set this to %.0f or more",
 			lead.Seconds(), (lead + 2*time.Minute).Seconds())
 	}
-	if set.Flex.Salvage && (a.cfg.Options.Waiting != config.Pending || a.cfg.Uncovered()[set] != "") {
-		a.advise(block+"salvage", "takes effect only with waiting: pending and exclusive partitions; change that or remove this")
+	if set.Flex.Salvage && (j.cfg.Options.Waiting != config.Pending || j.cfg.Uncovered()[set] != "") {
+		j.advise(block+"salvage", "takes effect only with waiting: pending and exclusive partitions; change that or remove this")
 	}
 	if why := unshared(set); set.Flex.ShareRequests > 1 && why != "" {
-		a.advise(block+"share_requests", "is ignored %s; remove this", why)
+		j.advise(block+"share_requests", "is ignored %s; remove this", why)
 	}
 	if set.Flex.RenewBefore > 0 && set.Static == 0 {
-		a.advise(block+"renew_before", "only static nodes are renewed; set node_count_static or remove this")
+		j.advise(block+"renew_before", "only static nodes are renewed; set node_count_static or remove this")
 	}
 	if t := set.Flex.BootTimeout; t > 0 && t < quickestBoot {
-		a.advise(block+"boot_timeout", "%.0f s is shorter than a GPU machine takes to boot, so its node would be powered down again; set this to 1800", t.Seconds())
+		j.advise(block+"boot_timeout", "%.0f s is shorter than a GPU machine takes to boot, so its node would be powered down again; set this to 1800", t.Seconds())
 	}
 	if set.Flex.BootTimeout == 0 {
-		a.advise(block+"boot_timeout", "a machine that never boots costs money until %s; set this to 1800 or remove it", ends)
+		j.advise(block+"boot_timeout", "a machine that never boots costs money until %s; set this to 1800 or remove it", ends)
 	}
 }
 
@@ -98,35 +90,12 @@ func unshared(set *config.NodeSet) string {
 	return ""
 }
 
-// static advises on static nodes in exclusive partitions, and on nodes that no job can use.
-func (a *adviser) static(set *config.NodeSet) {
+// partitionsOf advises on static nodes in exclusive partitions, on nodes that no job can use, and on
+// jobs of exclusive partitions that wait CONFIGURING because of another partition.
+func (j *judge) partitionsOf(set *config.NodeSet) {
 	key := "nodeset." + set.Name
-	used := false
-	for _, p := range a.cfg.Partitions {
-		for _, name := range p.NodeSets {
-			if name != set.Name {
-				continue
-			}
-			used = true
-			if p.Exclusive && set.Static > 0 {
-				a.advise(key+".node_count_static",
-					"exclusive partition %s powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false", p.Name)
-			}
-		}
-	}
-	if !used && set.Size() > 0 {
-		a.advise(key, "is in no partition, so no job can use its nodes; add it to a partition_nodeset")
-	}
-	if set.Size() == 0 {
-		a.advise(key, "has no nodes; set node_count_dynamic_max")
-	}
-}
-
-// mixed advises on a nodeset in an exclusive partition whose jobs wait CONFIGURING because of another
-// partition.
-func (a *adviser) mixed(set *config.NodeSet) {
 	var exclusive, shared []string
-	for _, p := range a.cfg.Partitions {
+	for _, p := range j.cfg.Partitions {
 		switch {
 		case !slices.Contains(p.NodeSets, set.Name):
 		case p.Exclusive:
@@ -135,34 +104,46 @@ func (a *adviser) mixed(set *config.NodeSet) {
 			shared = append(shared, p.Name)
 		}
 	}
-	if a.cfg.Options.Waiting == config.Pending && len(exclusive) > 0 && len(shared) > 0 {
-		a.advise("nodeset."+set.Name, "is in partition %s, whose jobs share nodes, so jobs of partition %s wait CONFIGURING and not PENDING; move the shared partition to a nodeset of its own",
+	for _, name := range exclusive {
+		if set.Static > 0 {
+			j.advise(key+".node_count_static",
+				"exclusive partition %s powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false", name)
+		}
+	}
+	switch {
+	case set.Size() == 0:
+		j.advise(key, "has no nodes; set node_count_dynamic_max")
+	case len(exclusive)+len(shared) == 0:
+		j.advise(key, "is in no partition, so no job can use its nodes; add it to a partition_nodeset")
+	}
+	if j.cfg.Options.Waiting == config.Pending && len(exclusive) > 0 && len(shared) > 0 {
+		j.advise(key, "is in partition %s, whose jobs share nodes, so jobs of partition %s wait CONFIGURING and not PENDING; move the shared partition to a nodeset of its own",
 			strings.Join(shared, ", "), strings.Join(exclusive, ", "))
 	}
 }
 
-// endpoints advises on regions with an endpoint and without nodesets.
-func (a *adviser) endpoints() {
-	for _, region := range a.cfg.Options.Regions {
-		if !slices.Contains(a.cfg.FlexRegions(), region.Name) {
-			a.advise("slurmflex.regions."+region.Name, "is the region of no nodeset's subnetwork, so its endpoint is never called; correct the name or remove this")
+// uncalled advises on regions with an endpoint and without nodesets.
+func (j *judge) uncalled() {
+	for _, region := range j.cfg.Options.Regions {
+		if !slices.Contains(j.cfg.FlexRegions(), region.Name) {
+			j.advise("slurmflex.regions."+region.Name, "is the region of no nodeset's subnetwork, so its endpoint is never called; correct the name or remove this")
 		}
 	}
 }
 
 // requests advises on nodes that are requested separately.
-func (a *adviser) requests() {
-	most := a.cfg.Options.MaxActiveRequests
+func (j *judge) requests() {
+	most := j.cfg.Options.MaxActiveRequests
 	nodes, sets := map[string]int{}, map[string][]string{}
-	for _, set := range a.cfg.FlexSets() {
+	for _, set := range j.cfg.FlexSets() {
 		if set.Flex.Provisioning == config.NodeByNode && !set.Flex.UseBulkInsert {
 			nodes[set.Region] += set.Size()
 			sets[set.Region] = append(sets[set.Region], set.Name)
 		}
 	}
-	for _, region := range a.cfg.FlexRegions() {
+	for _, region := range j.cfg.FlexRegions() {
 		if nodes[region] > most {
-			a.advise("nodeset."+sets[region][0]+".dws_flex.provisioning",
+			j.advise("nodeset."+sets[region][0]+".dws_flex.provisioning",
 				"the %d nodes of %s need a request each, and only %d requests may be active in %s at once, so the others wait; raise max_active_requests and the project's quota, or set provisioning: queued",
 				nodes[region], strings.Join(sets[region], ", "), most, region)
 		}
@@ -171,59 +152,59 @@ func (a *adviser) requests() {
 
 // resumeTimeouts advises on the ResumeTimeout that slurm-gcp's scripts write into cloud.conf
 // for partitions with slurmflex nodes: the partition's own value, or else the cluster's.
-func (a *adviser) resumeTimeouts() {
-	needs := slurmconf.Needs{Config: a.cfg}
+func (j *judge) resumeTimeouts() {
+	needs := slurmconf.Needs{Config: j.cfg}
 	var others []string
-	for _, p := range a.cfg.Partitions {
+	for _, p := range j.cfg.Partitions {
 		key := "partitions." + p.Name + ".partition_conf.ResumeTimeout"
-		value, own := a.keys.Value(key)
+		value, own := j.keys.Value(key)
 		switch wrong, write := needs.ResumeTimeout(value); {
-		case !a.cfg.IsOurs(p):
+		case !j.cfg.IsOurs(p):
 		case !own:
 			others = append(others, p.Name)
 		case wrong != "":
-			a.advise(key, "slurm-gcp's scripts write this into cloud.conf: %s; set it to %s", wrong, write)
+			j.advise(key, "slurm-gcp's scripts write this into cloud.conf: %s; set it to %s", wrong, write)
 		}
 	}
 	const key = "cloud_parameters.resume_timeout"
-	value, given := a.keys.Value(key)
+	value, given := j.keys.Value(key)
 	if wrong, write := needs.ResumeTimeout(value); given && wrong != "" && len(others) > 0 {
-		a.advise(key, "applies to the nodes of %s: %s; set ResumeTimeout to %s in their partition_conf", strings.Join(others, ", "), wrong, write)
+		j.advise(key, "applies to the nodes of %s: %s; set ResumeTimeout to %s in their partition_conf", strings.Join(others, ", "), wrong, write)
 	}
 }
 
 // others advises on the nodes without flex-start.
-func (a *adviser) others() {
+func (j *judge) others() {
 	var sets []string
-	for _, set := range a.cfg.NodeSets {
-		onGKE := a.keys.Has("nodeset." + set.Name + ".gke_nodepool") // the Toolkit's gke-nodeset: pods that start slurmd by themselves
+	for _, set := range j.cfg.NodeSets {
+		onGKE := j.keys.Has("nodeset." + set.Name + ".gke_nodepool") // the Toolkit's gke-nodeset: pods that start slurmd by themselves
 		if set.Flex == nil && set.Size() > 0 && !onGKE {
 			sets = append(sets, set.Name)
 		}
 	}
-	d := a.cfg.Options.Delegate
+	d := j.cfg.Options.Delegate
 	if len(sets) > 0 && (d.ResumeProgram == "" || d.SuspendProgram == "") {
-		a.advise("slurmflex.delegate",
+		j.advise("slurmflex.delegate",
 			"no program is called for the nodes of %s, which do not use flex-start; set resume_program and suspend_program to the programs that power them up and down",
 			strings.Join(sets, ", "))
 	}
-	a.delegate("slurmflex.delegate.resume_program", d.ResumeProgram)
-	a.delegate("slurmflex.delegate.suspend_program", d.SuspendProgram)
+	j.delegate("slurmflex.delegate.resume_program", d.ResumeProgram)
+	j.delegate("slurmflex.delegate.suspend_program", d.SuspendProgram)
 }
 
 // delegate checks that a program for the other nodes is not slurmflex's own hook.
-func (a *adviser) delegate(key, program string) {
+func (j *judge) delegate(key, program string) {
 	beside, _ := slurmconf.Programs() // empty on an error
 	if slurmconf.IsHook(program, beside) {
-		a.found = append(a.found, Finding{Fault, a.keys.File, a.keys.Line(key), key, program + " is slurmflex itself; set this to the program that powers the other nodes"})
+		j.say(Fault, key, "%s is slurmflex itself; set this to the program that powers the other nodes", program)
 	}
 }
 
 // unmet advises on the keys in the file that have no effect.
-func (a *adviser) unmet(section string, keys []config.Unmet) {
+func (j *judge) unmet(section string, keys []config.Unmet) {
 	for _, u := range keys {
-		if a.keys.Has(section + u.Key) {
-			a.advise(section+u.Key, "takes effect only with %s; set %s or remove this", u.Needs, u.Set)
+		if j.keys.Has(section + u.Key) {
+			j.advise(section+u.Key, "takes effect only with %s; set %s or remove this", u.Needs, u.Set)
 		}
 	}
 }

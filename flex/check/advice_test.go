@@ -49,7 +49,7 @@ func TestAdvice(t *testing.T) {
 	in := func(name, old, text string, want ...string) {
 		t.Run(name, func(t *testing.T) {
 			var advice []string
-			for _, f := range adviceOn(changed(t, old, text)).Of(Advice) {
+			for _, f := range adviceOn(changed(t, old, text), nil).Of(Advice) {
 				advice = append(advice, f.String())
 			}
 			assert.Equal(t, want, advice)
@@ -103,7 +103,7 @@ func TestAdvice(t *testing.T) {
 }
 
 func TestDelegateMustNotBeSlurmflexItself(t *testing.T) {
-	found := adviceOn(changed(t, "suspend_program: /s", "suspend_program: /usr/libexec/slurmflex/suspend")).Of(Fault)
+	found := adviceOn(changed(t, "suspend_program: /s", "suspend_program: /usr/libexec/slurmflex/suspend"), nil).Of(Fault)
 	require.Len(t, found, 1)
 	assert.Equal(t, "c.yaml:23: slurmflex.delegate.suspend_program: /usr/libexec/slurmflex/suspend is slurmflex itself; set this to the program that powers the other nodes", found[0].String())
 }
@@ -124,7 +124,7 @@ func TestSalvageOfUncoveredNodesGetsAdvice(t *testing.T) {
 			require.Contains(t, text, test.old)
 			cfg, err := config.Parse("c.yaml", []byte(strings.Replace(text, test.old, test.text, 1)))
 			require.NoError(t, err)
-			assert.Equal(t, test.advises, says(adviceOn(cfg), uncovered))
+			assert.Equal(t, test.advises, says(adviceOn(cfg, nil), uncovered))
 		})
 	}
 }
@@ -132,7 +132,7 @@ func TestSalvageOfUncoveredNodesGetsAdvice(t *testing.T) {
 // C17
 func TestKeyWithAdviceIsNotAlsoIgnored(t *testing.T) {
 	cfg := changed(t, "project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\nlogin_groups: {}\n")
-	found := adviceOn(cfg)
+	found := adviceOn(cfg, nil)
 	require.Len(t, found.Of(Advice), 1)
 	assert.Equal(t, "cloud_parameters.resume_timeout", found.Of(Advice)[0].Key)
 	ignored := found.Of(Ignored)

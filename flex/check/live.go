@@ -8,11 +8,12 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // compare compares a configuration with an observed world.
 func compare(cfg *config.Config, w World) Findings {
-	j := &judge{cfg: cfg, keys: cfg.Keys(), world: w}
+	j := newJudge(cfg, w)
 	if w.Client != nil {
 		j.client()
 	} else {
@@ -45,18 +46,26 @@ func (j *judge) compute() {
 	j.quotas()
 }
 
-// judge collects differences between a configuration and the world.
+// judge collects findings about a configuration, and differences between it and the world.
 type judge struct {
-	cfg   *config.Config
-	keys  *config.Keys
-	world World
-	found Findings
+	cfg     *config.Config
+	keys    *config.Keys
+	world   World
+	version slurm.Version // of Slurm, once it is known
+	found   Findings
+}
+
+func newJudge(cfg *config.Config, w World) *judge {
+	return &judge{cfg: cfg, keys: cfg.Keys(), world: w}
 }
 
 // say adds a finding about a key of the configuration.
 func (j *judge) say(level severity, key, format string, args ...any) {
 	j.found = append(j.found, Finding{level, j.keys.File, j.keys.Line(key), key, fmt.Sprintf(format, args...)})
 }
+
+// advise adds advice about a key of the configuration.
+func (j *judge) advise(key, format string, args ...any) { j.say(Advice, key, format, args...) }
 
 // unread adds a finding about a failed read. Missing permissions, rejected credentials and wrong
 // names are faults, because they are permanent.
@@ -156,7 +165,7 @@ func (j *judge) template(set *config.NodeSet) {
 		return
 	}
 	if len(wrong) == 0 && t.Is.MaxRun < set.Flex.MaxRunDuration {
-		j.say(Advice, "nodeset."+set.Name+".dws_flex.max_run_duration",
+		j.advise("nodeset."+set.Name+".dws_flex.max_run_duration",
 			"the template's maxRunDuration is %d s, and Google does not document which of the two applies; set both to the same value", int(t.Is.MaxRun.Seconds()))
 	}
 	if _, _, ok := mig.PlacementLimit(t.Is.MachineType, set.PlacementDistance); set.Placement && !ok {

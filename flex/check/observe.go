@@ -93,11 +93,7 @@ func Live(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, noCloud
 // observe reads everything that a check needs, concurrently. Failed reads are recorded as errors in
 // the world. Without a Cloud it reads only Slurm.
 func observe(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, names resolver) World {
-	w := World{
-		User: os.Geteuid(), Programs: map[string]program{}, Groups: map[string]error{}, Addresses: map[string]Seen[[]string]{}, Lacking: map[string]Seen[[]string]{},
-		Regions: map[string]Seen[mig.Region]{}, Zones: map[string]Seen[mig.Zone]{},
-		Templates: map[string]Seen[mig.Template]{}, Machines: map[offer]Seen[mig.MachineType]{},
-	}
+	w := World{User: os.Geteuid(), Programs: map[string]program{}}
 	var side sync.WaitGroup
 	side.Go(func() {
 		w.observeSlurm(ctx, cfg, s)
@@ -143,12 +139,15 @@ type reads struct {
 }
 
 // read makes a call and notes its result under a key.
-func read[K comparable, T any](r *reads, into map[K]Seen[T], key K, call func() (T, error)) {
+func read[K comparable, T any](r *reads, into *map[K]Seen[T], key K, call func() (T, error)) {
 	r.Go(func() error {
 		is, err := call()
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		into[key] = Seen[T]{is, err}
+		if *into == nil {
+			*into = map[K]Seen[T]{}
+		}
+		(*into)[key] = Seen[T]{is, err}
 		return nil
 	})
 }
@@ -156,63 +155,44 @@ func read[K comparable, T any](r *reads, into map[K]Seen[T], key K, call func() 
 // observeCompute reads the regions first. It skips everything else in a region if listing its
 // groups fails.
 func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud) {
-	regions := cfg.FlexRegions()
-	_, unseen := c.Groups(ctx, cfg.Cluster, regions)
+	_, w.Groups = c.Groups(ctx, cfg.Cluster, cfg.FlexRegions())
+	sets := slices.DeleteFunc(cfg.FlexSets(), func(set *config.NodeSet) bool { return w.Groups[set.Region] != nil })
 	var side reads
 	side.SetLimit(sideBySide)
-	for _, region := range regions {
-		if w.Groups[region] = unseen[region]; unseen[region] != nil {
-			continue
-		}
-		read(&side, w.Regions, region, func() (mig.Region, error) { return c.Region(ctx, region) })
-		if cfg.Options.HasEndpoint(region) {
-			read(&side, w.Lacking, region, func() ([]string, error) { return c.Lacking(ctx, region) })
-		}
+	asked := map[string]bool{}
+	once := func(what string) bool { // what is read is named differently for each kind
+		again := asked[what]
+		asked[what] = true
+		return !again
 	}
-	for _, zone := range zonesOf(cfg, unseen) {
-		read(&side, w.Zones, zone, func() (mig.Zone, error) { return c.Zone(ctx, zone) })
+	for _, set := range sets {
+		if once(set.Region) {
+			read(&side, &w.Regions, set.Region, func() (mig.Region, error) { return c.Region(ctx, set.Region) })
+			if cfg.Options.HasEndpoint(set.Region) {
+				read(&side, &w.Lacking, set.Region, func() ([]string, error) { return c.Lacking(ctx, set.Region) })
+			}
+		}
+		if once(set.Template) {
+			read(&side, &w.Templates, set.Template, func() (mig.Template, error) { return c.Template(ctx, set.Template) })
+		}
+		for _, zone := range set.Zones {
+			if once(zone) {
+				read(&side, &w.Zones, zone, func() (mig.Zone, error) { return c.Zone(ctx, zone) })
+			}
+		}
 	}
 	_ = side.Wait() // the world has the errors
-	w.observeMachines(ctx, cfg, c, unseen)
-}
-
-// observeMachines reads the templates, and their machine types in each zone.
-func (w *World) observeMachines(ctx context.Context, cfg *config.Config, c Cloud, unseen map[string]error) {
-	for _, set := range cfg.FlexSets() {
-		if unseen[set.Region] != nil {
-			continue
-		}
-		t, read := w.Templates[set.Template]
-		if !read {
-			t.Is, t.Err = c.Template(ctx, set.Template)
-			w.Templates[set.Template] = t
-		}
-		if t.Err != nil {
-			continue
-		}
+	for _, set := range sets {
+		t := w.Templates[set.Template]
 		for _, zone := range set.Zones {
-			at := offer{zone, t.Is.MachineType}
-			if _, read := w.Machines[at]; !read && w.Zones[zone].Err == nil {
-				m, err := c.MachineType(ctx, zone, t.Is.MachineType)
-				w.Machines[at] = Seen[mig.MachineType]{m, err}
+			if t.Err == nil && w.Zones[zone].Err == nil && once(zone+" "+t.Is.MachineType) {
+				read(&side, &w.Machines, offer{zone, t.Is.MachineType}, func() (mig.MachineType, error) {
+					return c.MachineType(ctx, zone, t.Is.MachineType)
+				})
 			}
 		}
 	}
-}
-
-// zonesOf returns the zones of slurmflex nodesets in the readable regions.
-func zonesOf(cfg *config.Config, unseen map[string]error) []string {
-	var zones []string
-	known := map[string]bool{}
-	for _, set := range cfg.NodeSets {
-		for _, zone := range set.Zones {
-			if !known[zone] && unseen[set.Region] == nil {
-				known[zone] = true
-				zones = append(zones, zone)
-			}
-		}
-	}
-	return zones
+	_ = side.Wait()
 }
 
 // program is a file that slurm.conf names as a program.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/slurmconf"
@@ -14,7 +13,7 @@ import (
 )
 
 // partitions compares Slurm's partitions with the configuration's.
-func (j *judge) partitions(version slurm.Version) {
+func (j *judge) partitions() {
 	for _, p := range j.cfg.Partitions {
 		var nodes []string
 		for _, set := range j.cfg.SetsOf(p) {
@@ -31,100 +30,91 @@ func (j *judge) partitions(version slurm.Version) {
 				p.Name, slurm.Fold(nodes))
 			continue
 		}
-		j.partition(version, p, j.world.Partitions.Is[i], nodes)
+		j.partition(p, j.world.Partitions.Is[i], nodes)
 	}
 }
 
 // partition compares one of Slurm's partitions with the configuration's. nodes are the slurmflex
 // nodes that the partition should have.
-func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Partition, nodes []string) {
+func (j *judge) partition(p config.Partition, is slurm.Partition, nodes []string) {
 	if missing := without(nodes, is.Nodes); len(missing) > 0 {
-		j.record(Fault, "PartitionName", p.Name, "lacks %s of partition_nodeset; add them to its Nodes=", slurm.Fold(missing))
+		j.conf(Fault, "PartitionName="+p.Name, "lacks %s of partition_nodeset; add them to its Nodes=", slurm.Fold(missing))
 	}
 	if j.cfg.LeasesFollow(p) && is.DefaultTime.Kind != slurm.LimitSet {
-		j.record(Advice, "PartitionName", p.Name, "has no DefaultTime, so slurmflex requests machines for MaxTime=%s for a job without --time; add DefaultTime to its line", is.MaxTime)
+		j.conf(Advice, "PartitionName="+p.Name, "has no DefaultTime, so slurmflex requests machines for MaxTime=%s for a job without --time; add DefaultTime to its line", is.MaxTime)
 	}
 	switch {
 	case p.Exclusive && !is.Exclusive:
-		j.record(Fault, "PartitionName", p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s", slurmconf.Exclusive(version))
+		j.conf(Fault, "PartitionName="+p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s", slurmconf.Exclusive(j.version))
 	case !p.Exclusive && is.Exclusive:
 		j.say(Fault, "partitions."+p.Name+".enable_job_exclusive", "Slurm allocates the nodes of %s to one job at a time; set this to true", p.Name)
 	case j.cfg.KeepIdle(p) > 0:
-		j.keepIdle(version, p, is)
-	case p.Exclusive && !is.PowerDownOnIdle && slurmconf.PowersDownOnIdle(version):
-		j.record(Fault, "PartitionName", p.Name, "keeps its nodes after the job that their leases were made for; add PowerDownOnIdle=YES")
+		j.keepIdle(p, is)
+	case p.Exclusive && !is.PowerDownOnIdle && slurmconf.PowersDownOnIdle(j.version):
+		j.conf(Fault, "PartitionName="+p.Name, "keeps its nodes after the job that their leases were made for; add PowerDownOnIdle=YES")
 	}
 	if write := (slurmconf.Needs{Config: j.cfg}).MaxTime(p, is.MaxTime); write != "" {
-		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than their leases, which end them; set MaxTime=%s", is.MaxTime, write)
+		j.conf(Advice, "PartitionName="+p.Name, "lets jobs run longer (MaxTime=%s) than their leases, which end them; set MaxTime=%s", is.MaxTime, write)
 	}
 	j.resumeTimeout(p, is)
-	j.pendingIn(version, is)
+	j.pendingIn(is)
 }
 
 // keepIdle checks what ends the idle time of kept nodes. Their job must not end it, and Slurm must
 // if slurmflex does not.
-func (j *judge) keepIdle(version slurm.Version, p config.Partition, is slurm.Partition) {
+func (j *judge) keepIdle(p config.Partition, is slurm.Partition) {
 	if is.PowerDownOnIdle {
-		j.record(Fault, "PartitionName", p.Name, "powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES")
+		j.conf(Fault, "PartitionName="+p.Name, "powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES")
 	}
 	keep := j.cfg.KeepIdle(p)
-	after, known := j.suspendTime(version, is)
+	after := j.suspendTime(is)
 	switch write := slurmconf.SuspendTime(keep); {
-	case !known:
+	case after.Kind == slurm.LimitUnknown:
 	case after.Kind == slurm.Unlimited:
-		j.record(Fault, "PartitionName", p.Name, "never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set %s", write)
+		j.conf(Fault, "PartitionName="+p.Name, "never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set %s", write)
 	case after.Duration < keep:
-		j.record(Fault, "PartitionName", p.Name, "powers down nodes that have been idle for %.0f s, sooner than keep_idle or salvage_timeout; set %s", after.Duration.Seconds(), write)
+		j.conf(Fault, "PartitionName="+p.Name, "powers down nodes that have been idle for %.0f s, sooner than keep_idle or salvage_timeout; set %s", after.Duration.Seconds(), write)
 	}
 }
 
 // suspendTime returns the SuspendTime that applies to the nodes of a partition: the partition's
 // own, or the cluster's. scontrol of 22.05 does not show a partition's own, but slurm.conf has it.
-func (j *judge) suspendTime(version slurm.Version, is slurm.Partition) (after slurm.Limit, known bool) {
+func (j *judge) suspendTime(is slurm.Partition) slurm.Limit {
 	if is.SuspendTime.Kind != slurm.LimitUnknown {
-		return is.SuspendTime, true
+		return is.SuspendTime
 	}
 	value := j.world.Conf.Is["SuspendTime"]
-	if !version.AtLeast(23, 2) {
+	if !j.version.AtLeast(23, 2) {
 		if j.world.File == nil {
-			return slurm.Limit{}, false
+			return slurm.Limit{}
 		}
 		_, parameters, _ := j.world.File.Record("PartitionName", is.Name)
 		if i := slices.IndexFunc(parameters, func(p slurmconf.Parameter) bool { return strings.EqualFold(p.Key, "SuspendTime") }); i >= 0 {
 			value = parameters[i].Value
 		}
 	}
-	seconds, known := slurmconf.Seconds(value)
-	if seconds < 0 {
-		return slurm.Limit{Kind: slurm.Unlimited}, known
-	}
-	return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(seconds) * time.Second}, known
+	return slurm.ParseSeconds(value)
 }
 
 // resumeTimeout checks a partition's own ResumeTimeout, which overrides the cluster's.
 func (j *judge) resumeTimeout(p config.Partition, is slurm.Partition) {
-	value := ""
-	switch is.ResumeTimeout.Kind {
-	case slurm.LimitUnknown:
+	if is.ResumeTimeout.Kind != slurm.LimitSet { // Unlimited is right
 		return
-	case slurm.Unlimited:
-		value = "INFINITE"
-	case slurm.LimitSet:
-		value = strconv.Itoa(int(is.ResumeTimeout.Duration.Seconds()))
 	}
+	value := strconv.Itoa(int(is.ResumeTimeout.Duration.Seconds()))
 	if wrong, write := (slurmconf.Needs{Config: j.cfg}).ResumeTimeout(value); wrong != "" {
-		j.record(Fault, "PartitionName", p.Name, "its ResumeTimeout: %s; set ResumeTimeout=%s", wrong, write)
+		j.conf(Fault, "PartitionName="+p.Name, "its ResumeTimeout: %s; set ResumeTimeout=%s", wrong, write)
 	}
 }
 
 // nodes compares Slurm's nodes with the nodesets.
-func (j *judge) nodes(version slurm.Version) {
+func (j *judge) nodes() {
 	there := map[string]slurm.Node{}
 	for _, n := range j.world.Nodes.Is {
 		there[n.Name] = n
 	}
 	// In this case Slurm hides powered-down nodes, so a missing node is not a finding.
-	hidden := !version.AtLeast(23, 2) && !slices.Contains(j.world.Conf.Is.List("PrivateData"), "cloud")
+	hidden := !j.version.AtLeast(23, 2) && !slices.Contains(j.world.Conf.Is.List("PrivateData"), "cloud")
 	for _, set := range j.cfg.FlexSets() {
 		var missing, fixed []string
 		names := slurmconf.Names(j.cfg, set)
@@ -140,7 +130,7 @@ func (j *judge) nodes(version slurm.Version) {
 			j.say(Fault, "nodeset."+set.Name, "Slurm does not know %s; add NodeName=%[1]s … State=CLOUD to slurm.conf (see slurmflex config slurm-conf)", slurm.Fold(missing))
 		}
 		if len(fixed) > 0 {
-			j.record(Fault, "NodeName", slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
+			j.conf(Fault, "NodeName="+slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
 		}
 		j.superfluous(set)
 		j.addresses(set, names)
@@ -165,9 +155,9 @@ func (j *judge) gres(set *config.NodeSet, there map[string]slurm.Node) {
 		names := slurm.Fold(others[gres])
 		switch is := slurmconf.ParseGPUs(gres); {
 		case is.Count > m.GPUs:
-			j.record(Fault, "NodeName", names, "Gres=%s is more than the %d GPUs of %s, so Slurm drains the nodes; set %s", gres, m.GPUs, m.Name, written(want))
+			j.conf(Fault, "NodeName="+names, "Gres=%s is more than the %d GPUs of %s, so Slurm drains the nodes; set %s", gres, m.GPUs, m.Name, written(want))
 		default:
-			j.record(Advice, "NodeName", names, "Gres=%q is not what config slurm-conf writes for %s; set %s, or add Gres: %[1]q to node_conf to keep it", gres, m.Name, written(want))
+			j.conf(Advice, "NodeName="+names, "Gres=%q is not what config slurm-conf writes for %s; set %s, or add Gres: %[1]q to node_conf to keep it", gres, m.Name, written(want))
 		}
 	}
 }

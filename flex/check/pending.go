@@ -36,15 +36,15 @@ var delays = map[string]string{
 }
 
 // pendingIn checks a partition whose jobs wait pending.
-func (j *judge) pendingIn(version slurm.Version, is slurm.Partition) {
+func (j *judge) pendingIn(is slurm.Partition) {
 	if j.cfg.Options.Waiting != config.Pending {
 		return
 	}
 	if plans := j.world.Conf.Is.BackfillWindow() - time.Hour; plans > 0 && is.MaxTime.Kind == slurm.LimitSet && is.MaxTime.Duration > plans {
-		j.record(Advice, "PartitionName", is.Name, "MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than %s start on no idle machine; set SchedulerParameters=bf_window=11520,bf_resolution=600", slurm.Clock(plans))
+		j.conf(Advice, "PartitionName="+is.Name, "MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than %s start on no idle machine; set SchedulerParameters=bf_window=11520,bf_resolution=600", slurm.Clock(plans))
 	}
-	if after, known := j.suspendTime(version, is); known && after.Kind == slurm.LimitSet && after.Duration < slurmconf.ShortestSuspend {
-		j.record(Advice, "PartitionName", is.Name, "waiting is pending, and Slurm powers down a job's first machines when its last ones register over %.0f s later, or the job waits CONFIGURING for these; set SuspendTime=%.0f or more",
+	if after := j.suspendTime(is); after.Kind == slurm.LimitSet && after.Duration < slurmconf.ShortestSuspend {
+		j.conf(Advice, "PartitionName="+is.Name, "waiting is pending, and Slurm powers down a job's first machines when its last ones register over %.0f s later, or the job waits CONFIGURING for these; set SuspendTime=%.0f or more",
 			after.Duration.Seconds(), slurmconf.ShortestSuspend.Seconds())
 	}
 }

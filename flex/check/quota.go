@@ -40,7 +40,7 @@ func (j *judge) quotas() {
 			j.say(Fault, key, "%d active requests in %s are more than the project's quota %s of %d; set this to %[4]d or ask Google for more",
 				most, region, mig.ActiveRequestsQuota, int(q.Limit))
 		case !shown && most > mig.DefaultActiveRequests:
-			j.say(Advice, key, "%d active requests in %s are more than the default quota of %d, and Compute does not show the project's quota %s; look it up in the console",
+			j.advise(key, "%d active requests in %s are more than the default quota of %d, and Compute does not show the project's quota %s; look it up in the console",
 				most, region, mig.DefaultActiveRequests, mig.ActiveRequestsQuota)
 		}
 	}
@@ -59,7 +59,7 @@ func (j *judge) groups(region string, r mig.Region) {
 	}
 	for _, metric := range mig.GroupQuotas() {
 		if q, shown := r.Quota(metric); shown && int(q.Limit) < nodes {
-			j.say(Advice, key, "quota %s of %s is %d: each waiting or running job on flex-start nodes has its own group, so at most %[3]d jobs can have nodes at once, although there are %d nodes; ask Google for more if jobs are so small",
+			j.advise(key, "quota %s of %s is %d: each waiting or running job on flex-start nodes has its own group, so at most %[3]d jobs can have nodes at once, although there are %d nodes; ask Google for more if jobs are so small",
 				metric, region, int(q.Limit), nodes)
 		}
 	}
@@ -107,6 +107,6 @@ func (j *judge) gpus(n *need, q mig.Quota) {
 	if len(n.sets) == 1 {
 		instead = fmt.Sprintf(", or set the number of nodes to %d", limit/n.machine.GPUs)
 	}
-	j.say(Advice, key, "quota %s of %s is %d, less than the %d GPUs of all %d nodes, so some nodes wait for others; ask Google for more%s",
+	j.advise(key, "quota %s of %s is %d, less than the %d GPUs of all %d nodes, so some nodes wait for others; ask Google for more%s",
 		q.Metric, n.region, limit, n.gpus, n.nodes, instead)
 }

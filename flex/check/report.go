@@ -16,23 +16,18 @@ type Report struct {
 	File     string   `json:"file"`
 	Cluster  string   `json:"cluster,omitempty"` // empty if the file cannot be loaded
 	Live     bool     `json:"live"`              // Slurm and Compute were looked at
-	Valid    bool     `json:"valid"`             // there are no faults
+	Valid    bool     `json:"valid"`             // without faults
 	Complete bool     `json:"complete"`          // everything could be looked at
 	Findings Findings `json:"findings"`
 
 	sums string // counts the nodesets, for people
 }
 
-// Of returns the report on a file and its configuration. unpriced is the reason why there are no
-// prices; nil if there are. Of compares the configuration with the observed world; nil: nothing was
+// Of returns the report on a file and its configuration. unpriced is the reason for missing
+// prices; nil if prices exist. Of compares the configuration with the observed world; nil: nothing was
 // observed.
 func Of(file string, cfg *config.Config, unpriced error, w *World) Report {
-	found := adviceOn(cfg)
-	for _, l := range cfg.Options.Limits {
-		if key := "slurmflex.limits." + l.Name + ".cost"; l.Cost > 0 && unpriced != nil {
-			found = append(found, Finding{Fault, file, cfg.Keys().Line(key), key, fmt.Sprintf("holds no job back: %v; write the prices, or limit gpu_hours", unpriced)})
-		}
-	}
+	found := adviceOn(cfg, unpriced)
 	if w != nil {
 		found = append(found, compare(cfg, *w)...)
 	}
@@ -74,7 +69,7 @@ func (r Report) String() string {
 	return text.String()
 }
 
-// Err returns faults and what could not be read; nil if there are none.
+// Err returns faults and what could not be read; nil without any.
 func (r Report) Err() error {
 	if wrong := r.Findings.Of(Fault, Unread); len(wrong) > 0 {
 		return wrong.Problems()
@@ -93,11 +88,9 @@ type Effective struct {
 
 // EffectiveOf is the effective configuration of a file.
 func EffectiveOf(file string, cfg *config.Config) (Effective, error) {
-	text, err := cfg.Effective()
+	text := cfg.Effective()
 	e := Effective{Envelope: view.EnvelopeOf("effective_config"), File: file, text: string(text)}
-	if err == nil {
-		err = yaml.Unmarshal(text, &e.Config)
-	}
+	err := yaml.Unmarshal(text, &e.Config)
 	return e, err
 }
 

@@ -20,19 +20,19 @@ func (j *judge) slurm() {
 		j.say(Unread, "slurm_bin_dir", "%v; check that slurmctld is running and SLURM_CONF is correct", conf.Err)
 		return
 	}
-	version, err := conf.Is.Version()
-	if err != nil {
+	var err error
+	if j.version, err = conf.Is.Version(); err != nil {
 		j.say(Unread, "slurm_bin_dir", "%v; check which version of Slurm this is", err)
 		return
 	}
-	if old := slurmconf.TooOld(version); old != "" {
+	if old := slurmconf.TooOld(j.version); old != "" {
 		j.conf(Fault, "SLURM_VERSION", "%s; upgrade it", old)
 		return
 	}
-	if hole := slurmconf.Vulnerable(version); hole != "" {
+	if hole := slurmconf.Vulnerable(j.version); hole != "" {
 		j.conf(Advice, "SLURM_VERSION", "%s", hole)
 	}
-	j.settings(version)
+	j.settings()
 	j.health()
 	j.accounts()
 	j.hooks()
@@ -42,36 +42,32 @@ func (j *judge) slurm() {
 	if j.world.Partitions.Err != nil {
 		j.say(Unread, "partitions", "%v", j.world.Partitions.Err)
 	} else {
-		j.partitions(version)
+		j.partitions()
 	}
 	if j.world.Nodes.Err != nil {
 		j.say(Unread, "nodeset", "%v", j.world.Nodes.Err)
 	} else {
-		j.nodes(version)
+		j.nodes()
 	}
 }
 
-// conf adds a finding about a setting in slurm.conf, with its line if the file is readable here.
+// conf adds a finding about a setting in slurm.conf such as ResumeTimeout, or about a record such as
+// PartitionName=train, with its line if the file is readable here.
 func (j *judge) conf(level severity, key, format string, args ...any) {
 	at := slurmconf.Place{File: j.world.Conf.Is["SLURM_CONF"]}
-	if j.world.File != nil {
-		at, _, _ = j.world.File.Setting(key)
+	setting, name, isRecord := strings.Cut(key, "=")
+	switch file := j.world.File; {
+	case file != nil && isRecord:
+		at, _, _ = file.Record(setting, name)
+	case file != nil:
+		at, _, _ = file.Setting(setting)
 	}
 	j.found = append(j.found, Finding{level, at.File, at.Line, key, fmt.Sprintf(format, args...)})
 }
 
-// record adds a finding about a line that starts with key=name.
-func (j *judge) record(level severity, key, name, format string, args ...any) {
-	at := slurmconf.Place{File: j.world.Conf.Is["SLURM_CONF"]}
-	if j.world.File != nil {
-		at, _, _ = j.world.File.Record(key, name)
-	}
-	j.found = append(j.found, Finding{level, at.File, at.Line, key + "=" + name, fmt.Sprintf(format, args...)})
-}
-
 // settings compares slurm.conf with the needs of flex-start nodes.
-func (j *judge) settings(version slurm.Version) {
-	needs := slurmconf.Needs{Config: j.cfg, Version: version}
+func (j *judge) settings() {
+	needs := slurmconf.Needs{Config: j.cfg, Version: j.version}
 	// If the file is unreadable, the answer is unknown, which must not become a finding.
 	needs.PartitionsSuspend = j.world.File == nil || j.world.File.AnyHas("PartitionName", "SuspendTime")
 	for _, p := range j.world.Partitions.Is {
@@ -98,12 +94,11 @@ func (j *judge) settings(version slurm.Version) {
 func (j *judge) health() {
 	sets, conf := j.cfg.FlexSets(), j.world.Conf.Is
 	at := slices.IndexFunc(sets, func(set *config.NodeSet) bool { return set.Flex.HealthCheck > 0 })
-	seconds, known := slurmconf.Seconds(conf["HealthCheckInterval"])
 	switch {
 	case at < 0:
 	case conf["HealthCheckProgram"] == "":
 		j.conf(Fault, "HealthCheckProgram", "is not set, so machines of nodeset %s (health_check) are not checked; set it to a program that drains unhealthy nodes", sets[at].Name)
-	case known && seconds == 0 && !strings.HasSuffix(conf["HealthCheckNodeState"], "_ONLY"):
+	case conf.Seconds("HealthCheckInterval") == slurm.Limit{Kind: slurm.LimitSet} && !strings.HasSuffix(conf["HealthCheckNodeState"], "_ONLY"):
 		j.conf(Fault, "HealthCheckInterval", "0 turns HealthCheckProgram off; set HealthCheckInterval=300")
 	}
 }
@@ -117,7 +112,7 @@ func (j *judge) accounts() {
 		case seen.Err != nil:
 			j.say(Unread, key, "%v", seen.Err)
 		case !slices.Contains(j.world.Conf.Is.List("AccountingStorageEnforce"), "associations"):
-			j.say(Advice, key, "a job's owner may choose any account; set AccountingStorageEnforce=associations in slurm.conf")
+			j.advise(key, "a job's owner may choose any account; set AccountingStorageEnforce=associations in slurm.conf")
 		case seen.Is.Associations[slurm.AssociationKey{Account: l.Account}] == nil:
 			j.say(Fault, key, "Slurm has no account %s; correct the name or add it with sacctmgr", l.Account)
 		}
@@ -138,7 +133,7 @@ func (j *judge) partitionsResume() bool {
 // ordinary returns the nodes that are always on and not in a nodeset. Without a SuspendTime for the
 // whole cluster, Slurm never powers them down.
 func (j *judge) ordinary() []string {
-	if seconds, ok := slurmconf.Seconds(j.world.Conf.Is["SuspendTime"]); !ok || seconds < 0 {
+	if j.world.Conf.Is.Seconds("SuspendTime").Kind != slurm.LimitSet {
 		return nil
 	}
 	var names []string

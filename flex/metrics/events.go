@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan/scene"
@@ -24,33 +23,27 @@ type events struct {
 	lost   map[string]int       // by node: the consecutive looks that found the loss
 }
 
-func newEvents(f promauto.Factory) events {
+func newEvents(f factory) events {
 	e := events{
-		queueWait: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurmflex_queue_wait_seconds", Help: "Time from a machine's first resize request, even a failed one, to its creation.",
-			Buckets: []float64{10, 60, 300, 900, 1800, 3600, 7200, 14400, 28800, 57600, 86400, 172800, 345600, 604800},
-		}, []string{"nodeset"}),
-		boot: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurmflex_boot_seconds", Help: "Time from creating a machine to the pass that saw its node registered.",
-			Buckets: []float64{30, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1200, 1800},
-		}, []string{"nodeset"}),
-		seconds: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_machine_seconds_total", Help: "Machine-seconds by use: used (by the job that the machine was requested for; on a static node by any job), reused (by another job), kept (idle within keep_idle), salvaged (kept for a job that lost other machines), idle (all other time, boot and shutdown included).",
-		}, []string{"nodeset", "use"}),
-		reuses: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_machine_reuses_total", Help: "Machines that got a job that they were not requested for.",
-		}, []string{"nodeset"}),
-		losses: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_machines_lost_total", Help: "Machines that disappeared or stopped under a job, by cause: lease_ended, maintenance, host_error, preempted, stopped, gone.",
-		}, []string{"nodeset", "cause"}),
-		raceLost: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_race_lost_machine_seconds_total",
-			Help: "Machine-seconds for jobs that started in another nodeset, counted when the machine is gone; they are also in slurmflex_machine_seconds_total.",
-		}, []string{"nodeset"}),
-		unhealthy: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_failed_checks_total",
-			Help: "Machines that failed their health check, counted when the machine is gone; host is again if another one had failed on its host in the last day.",
-		}, []string{"nodeset", "host"}),
+		queueWait: f.histogram("slurmflex_queue_wait_seconds",
+			"Time from a machine's first resize request, even a failed one, to its creation.",
+			[]float64{10, 60, 300, 900, 1800, 3600, 7200, 14400, 28800, 57600, 86400, 172800, 345600, 604800}, "nodeset"),
+		boot: f.histogram("slurmflex_boot_seconds",
+			"Time from creating a machine to the pass that saw its node registered.",
+			[]float64{30, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1200, 1800}, "nodeset"),
+		seconds: f.counter("slurmflex_machine_seconds_total",
+			"Machine-seconds by use: used (by the job that the machine was requested for; on a static node by any job), reused (by another job), kept (idle within keep_idle), salvaged (kept for a job that lost other machines), idle (all other time, boot and shutdown included).",
+			"nodeset", "use"),
+		reuses: f.counter("slurmflex_machine_reuses_total", "Machines that got a job that they were not requested for.", "nodeset"),
+		losses: f.counter("slurmflex_machines_lost_total",
+			"Machines that disappeared or stopped under a job, by cause: lease_ended, maintenance, host_error, preempted, stopped, gone.",
+			"nodeset", "cause"),
+		raceLost: f.counter("slurmflex_race_lost_machine_seconds_total",
+			"Machine-seconds for jobs that started in another nodeset, counted when the machine is gone; they are also in slurmflex_machine_seconds_total.",
+			"nodeset"),
+		unhealthy: f.counter("slurmflex_failed_checks_total",
+			"Machines that failed their health check, counted when the machine is gone; host is again if another one had failed on its host in the last day.",
+			"nodeset", "host"),
 	}
 	e.forget()
 	return e

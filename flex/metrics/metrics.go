@@ -33,7 +33,7 @@ type Metrics struct {
 	slurmCommands *prometheus.CounterVec   // by command and outcome
 	slurmTime     *prometheus.HistogramVec // by command
 	passes        *prometheus.CounterVec   // by outcome
-	passTime      prometheus.Histogram
+	passTime      prometheus.Observer
 	interval      prometheus.Gauge
 	configRead    prometheus.Gauge
 	lastGood      prometheus.Gauge
@@ -56,42 +56,40 @@ const (
 // causeSlurm is the cause of a failure that is not the cloud's.
 const causeSlurm = "slurm"
 
+// factory makes metrics and registers them.
+type factory struct{ promauto.Factory }
+
+func (f factory) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func (f factory) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return f.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
 // New registers the metrics of a process that starts now. version is the version of the process.
 func New(r *prometheus.Registry, cfg *config.Config, version string, now func() time.Time) *Metrics {
-	f := promauto.With(r)
+	f := factory{promauto.With(r)}
 	m := &Metrics{
 		registry: r, cfg: cfg, now: now,
-		actions: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_actions_total", Help: "Finished actions, such as create_request. use_reservation: a pending job starts or stops using its reservation; signal_job, requeue_job: its lease ends before its time limit.",
-		}, []string{"kind", "outcome"}),
-		failures: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_failures_total", Help: "Resize requests and actions that failed.",
-		}, []string{"cause"}),
+		actions: f.counter("slurmflex_actions_total",
+			"Finished actions, such as create_request. use_reservation: a pending job starts or stops using its reservation; signal_job, requeue_job: its lease ends before its time limit.",
+			"kind", "outcome"),
+		failures: f.counter("slurmflex_failures_total", "Resize requests and actions that failed.", "cause"),
 		lastFailure: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "slurmflex_last_failure_timestamp_seconds",
 			Help: "Time of the last failure of an action, request or attempt by this cause; 0 if none.",
 		}, []string{"cause"}),
-		apiCalls: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_api_calls_total", Help: "Calls to Compute, each retry included, by HTTP status code or none.",
-		}, []string{"method", "code"}),
-		apiTime: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurmflex_api_call_duration_seconds", Help: "Duration of calls to Compute.",
-			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
-		}, []string{"method"}),
-		slurmCommands: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_slurm_commands_total", Help: "Slurm commands run, such as scontrol update.",
-		}, []string{"command", "outcome"}),
-		slurmTime: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurmflex_slurm_command_duration_seconds", Help: "Duration of Slurm commands.",
-			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
-		}, []string{"command"}),
-		passes: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_passes_total", Help: "Reconcile passes by outcome.",
-		}, []string{"outcome"}),
-		passTime: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "slurmflex_pass_duration_seconds", Help: "Duration of reconcile passes and the actions that they wait for.",
-			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300},
-		}),
+		apiCalls:      f.counter("slurmflex_api_calls_total", "Calls to Compute, each retry included, by HTTP status code or none.", "method", "code"),
+		apiTime:       f.histogram("slurmflex_api_call_duration_seconds", "Duration of calls to Compute.", []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}, "method"),
+		slurmCommands: f.counter("slurmflex_slurm_commands_total", "Slurm commands run, such as scontrol update.", "command", "outcome"),
+		slurmTime: f.histogram("slurmflex_slurm_command_duration_seconds",
+			"Duration of Slurm commands.",
+			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}, "command"),
+		passes: f.counter("slurmflex_passes_total", "Reconcile passes by outcome.", "outcome"),
+		passTime: f.histogram("slurmflex_pass_duration_seconds",
+			"Duration of reconcile passes and the actions that they wait for.",
+			[]float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}).WithLabelValues(),
 		lastGood: f.NewGauge(prometheus.GaugeOpts{
 			Name: "slurmflex_last_good_pass_timestamp_seconds",
 			Help: "Time of the last successful pass, here or, as far as known, on another controller; 0 if none.",

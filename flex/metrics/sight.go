@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,19 +20,11 @@ import (
 // region that could not be read keep their last values.
 type sight struct {
 	mu   sync.Mutex
-	last []prometheus.Metric
+	last gauges
 }
 
-// Describe lists the possible metrics.
-func (s *sight) Describe(ch chan<- *prometheus.Desc) {
-	d := descriptions()
-	for _, desc := range []*prometheus.Desc{
-		d.nodes, d.active, d.waiting, d.stuck, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.blocked, d.limits, d.limitsRead,
-		d.readable, d.lastRead, d.orphans, d.reservations, d.held, d.unread,
-	} {
-		ch <- desc
-	}
-}
+// Describe sends nothing, because what there is depends on the observation.
+func (s *sight) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the last observation.
 func (s *sight) Collect(ch chan<- prometheus.Metric) {
@@ -42,47 +35,26 @@ func (s *sight) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (s *sight) set(seen []prometheus.Metric) {
+func (s *sight) set(seen gauges) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = seen
 }
 
-// described are the possible gauges.
-type described struct {
-	nodes, active, waiting, stuck, longest, leases, nextEnd, maintain, cutOff, idle, gpus, blocked, limits, limitsRead, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
-}
+// gauges are values at the time of an observation.
+type gauges []prometheus.Metric
 
-func descriptions() described {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("slurmflex_"+name, help, labels, nil)
+// add adds a gauge. Each label is a name and a value.
+func (g *gauges) add(name, help string, value float64, labels ...string) {
+	var names, values []string
+	for label := range slices.Chunk(labels, 2) {
+		names, values = append(names, label[0]), append(values, label[1])
 	}
-	return described{
-		nodes:        desc("nodes", "Nodes by their state in Slurm.", "nodeset", "state"),
-		active:       desc("active_requests", "Resize requests that can still provide machines.", "nodeset", "state"),
-		waiting:      desc("waiting_nodes", "Nodes that are needed but lack a machine.", "nodeset"),
-		stuck:        desc("stuck_jobs", "Pending jobs that have lacked only nodes for five minutes, with no request and no known reason.", "nodeset"),
-		longest:      desc("longest_wait_seconds", "Longest wait of a node; 0 if none is waiting.", "nodeset"),
-		leases:       desc("leases", "Existing machines, excluding those being deleted.", "nodeset"),
-		nextEnd:      desc("next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if none.", "nodeset"),
-		maintain:     desc("next_maintenance_timestamp_seconds", "Time when announced host maintenance starts next; absent if none.", "nodeset"),
-		cutOff:       desc("next_cutoff_timestamp_seconds", "Time when the next lease ends, or maintenance starts, before the time limit of a running job; absent if none.", "nodeset"),
-		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has been without a job, less keep_idle; 0 if none.", "nodeset"),
-		gpus:         desc("gpus", "GPUs of existing machines by the state of their nodes, and of waiting nodes; absent for an unknown machine type.", "nodeset", "state"),
-		blocked:      desc("nodeset_blocked", "1 while no machines are requested for the nodeset: by=boots, too many failed boots in a row; by=admin, slurmflex block.", "nodeset", "by"),
-		limits:       desc("limit_used_ratio", "Part of a limit on GPU hours or cost that is used in the present period; 1: all of it.", "limit", "unit"),
-		limitsRead:   desc("limits_readable", "1 if limits on GPU hours and cost apply, 0 if they hold back no job, because the history or the prices could not be read; absent without limits."),
-		readable:     desc("region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", "region"),
-		lastRead:     desc("region_last_read_timestamp_seconds", "Time when the region was last read; absent if never.", "region"),
-		orphans:      desc("orphan_instances", "Machines of this cluster whose node Slurm or the configuration lacks.", "region"),
-		reservations: desc("reservations", "Slurm reservations that keep jobs off the ends of leases."),
-		held:         desc("held_jobs", "Jobs held for a reason that slurmflex wrote into their AdminComment."),
-		unread:       desc("unread_rows", "Records of Slurm and Compute that the last pass could not read and left alone.", "kind"),
-	}
+	*g = append(*g, prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, nil), prometheus.GaugeValue, value, values...))
 }
 
 // see returns gauges of a pass's observation.
-func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
+func see(s *scene.Scene, p plan.Plan) gauges {
 	cfg, unseen := s.Config, s.Seen.Unseen
 	s = s.Recalled()
 	sets := map[string]*tally{}
@@ -118,21 +90,28 @@ func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
 			}
 		}
 	}
-	return append(gauges(s, unseen, sets, orphans), limits(s, p)...)
+	var all gauges
+	all.nodeSets(s, sets)
+	all.regions(s, unseen, orphans)
+	all.cluster(s)
+	all.limits(s, p)
+	return all
 }
 
-// limits returns what the limits on GPU hours and cost have used.
-func limits(s *scene.Scene, p plan.Plan) (all []prometheus.Metric) {
-	d := descriptions()
+// limits adds what the limits on GPU hours and cost have used.
+func (g *gauges) limits(s *scene.Scene, p plan.Plan) {
 	if len(s.Config.Options.Limits) > 0 {
-		all = append(all, prometheus.MustNewConstMetric(d.limitsRead, prometheus.GaugeValue, oneIf(s.Seen.Spent.Err == nil)))
+		g.add("slurmflex_limits_readable",
+			"1 if limits on GPU hours and cost apply, 0 if they hold back no job, because the history or the prices could not be read; absent without limits.",
+			oneIf(s.Seen.Spent.Err == nil))
 	}
 	for _, u := range p.Limits {
 		for _, m := range u.Measures() {
-			all = append(all, prometheus.MustNewConstMetric(d.limits, prometheus.GaugeValue, m.Used/m.Most, u.Name, m.Unit))
+			g.add("slurmflex_limit_used_ratio",
+				"Part of a limit on GPU hours or cost that is used in the present period; 1: all of it.",
+				m.Used/m.Most, "limit", u.Name, "unit", m.Unit)
 		}
 	}
-	return all
 }
 
 // count counts nodes, requests and machines. It returns the number of machines that belong to no
@@ -161,93 +140,104 @@ func count(s *scene.Scene, sets map[string]*tally) (orphans map[string]int) {
 	return orphans
 }
 
-// gauges returns the counts as metrics. Counts of an unread region, in unseen, keep their last
-// values, or are left out.
-func gauges(s *scene.Scene, unseen map[string]error, sets map[string]*tally, orphans map[string]int) []prometheus.Metric {
-	cfg, snap := s.Config, s.Seen
-	var all []prometheus.Metric
-	add := func(d *prometheus.Desc, value float64, labels ...string) {
-		all = append(all, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...))
-	}
-	d := descriptions()
-	for _, set := range cfg.FlexSets() {
+// nodeSets adds the counts of nodesets. Counts of an unread region keep their last values, or are
+// left out.
+func (g *gauges) nodeSets(s *scene.Scene, sets map[string]*tally) {
+	for _, set := range s.Config.FlexSets() {
 		t := sets[set.Name]
-		for state, n := range t.nodes {
-			add(d.nodes, float64(n), set.Name, state)
+		add := func(name, help string, value float64, labels ...string) {
+			g.add(name, help, value, append([]string{"nodeset", set.Name}, labels...)...)
 		}
-		add(d.blocked, oneIf(t.blockedBy == byBoots), set.Name, byBoots)
-		add(d.blocked, oneIf(t.blockedBy == byAdmin), set.Name, byAdmin)
-		add(d.stuck, float64(t.stuck), set.Name)
-		if snap.Unseen[set.Region] != nil {
+		when := func(name, help string, at time.Time) {
+			if !at.IsZero() {
+				add(name, help, seconds(at))
+			}
+		}
+		for state, n := range t.nodes {
+			add("slurmflex_nodes", "Nodes by their state in Slurm.", float64(n), "state", state)
+		}
+		for _, by := range []string{byBoots, byAdmin} {
+			add("slurmflex_nodeset_blocked",
+				"1 while no machines are requested for the nodeset: by=boots, too many failed boots in a row; by=admin, slurmflex block.",
+				oneIf(t.blockedBy == by), "by", by)
+		}
+		add("slurmflex_stuck_jobs", "Pending jobs that have lacked only nodes for five minutes, with no request and no known reason.", float64(t.stuck))
+		if s.Seen.Unseen[set.Region] != nil {
 			continue
 		}
 		for state, n := range t.active {
-			add(d.active, float64(n), set.Name, state)
+			add("slurmflex_active_requests", "Resize requests that can still provide machines.", float64(n), "state", state)
 		}
-		add(d.waiting, float64(t.waiting), set.Name)
-		add(d.longest, t.longest.Seconds(), set.Name)
+		add("slurmflex_waiting_nodes", "Nodes that are needed but lack a machine.", float64(t.waiting))
+		add("slurmflex_longest_wait_seconds", "Longest wait of a node; 0 if none is waiting.", t.longest.Seconds())
+		add("slurmflex_longest_idle_seconds", "Longest time that a registered machine of a dynamic node has been without a job, less keep_idle; 0 if none.", t.idle.Seconds())
+		when("slurmflex_next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if none.", t.nextEnd)
+		when("slurmflex_next_maintenance_timestamp_seconds", "Time when announced host maintenance starts next; absent if none.", t.maintain)
+		when("slurmflex_next_cutoff_timestamp_seconds",
+			"Time when the next lease ends, or maintenance starts, before the time limit of a running job; absent if none.",
+			t.cutOff)
 		leases := 0
 		for _, n := range t.machines {
 			leases += n
 		}
-		add(d.leases, float64(leases), set.Name)
-		add(d.idle, t.idle.Seconds(), set.Name)
-		if !t.nextEnd.IsZero() {
-			add(d.nextEnd, seconds(t.nextEnd), set.Name)
-		}
-		if !t.maintain.IsZero() {
-			add(d.maintain, seconds(t.maintain), set.Name)
-		}
-		if !t.cutOff.IsZero() {
-			add(d.cutOff, seconds(t.cutOff), set.Name)
-		}
-		if machine, ok := mig.KnownMachine(snap.Templates[set.Template].MachineType); ok && machine.GPUs > 0 {
-			add(d.gpus, float64(t.waiting*machine.GPUs), set.Name, "waiting")
-			for state, n := range t.machines {
-				add(d.gpus, float64(n*machine.GPUs), set.Name, state)
+		add("slurmflex_leases", "Existing machines, excluding those being deleted.", float64(leases))
+		t.machines["waiting"] = t.waiting
+		machine, known := mig.KnownMachine(s.Seen.Templates[set.Template].MachineType)
+		for state, n := range t.machines {
+			if known && machine.GPUs > 0 {
+				add("slurmflex_gpus",
+					"GPUs of existing machines by the state of their nodes, and of waiting nodes; absent for an unknown machine type.",
+					float64(n*machine.GPUs), "state", state)
 			}
 		}
 	}
+}
+
+// regions adds what the pass could read of each region.
+func (g *gauges) regions(s *scene.Scene, unseen map[string]error, orphans map[string]int) {
 	for _, region := range s.Regions() {
-		add(d.readable, oneIf(unseen[region] == nil), region)
-		if at, ok := readAt(snap, unseen, region); ok {
-			add(d.lastRead, seconds(at), region)
+		g.add("slurmflex_region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", oneIf(unseen[region] == nil), "region", region)
+		if at, ok := readAt(s.Seen, unseen, region); ok {
+			g.add("slurmflex_region_last_read_timestamp_seconds", "Time when the region was last read; absent if never.", seconds(at), "region", region)
 		}
-		if snap.Unseen[region] == nil {
-			add(d.orphans, float64(orphans[region]), region)
+		if s.Seen.Unseen[region] == nil {
+			g.add("slurmflex_orphan_instances", "Machines of this cluster whose node Slurm or the configuration lacks.", float64(orphans[region]), "region", region)
 		}
 	}
+}
+
+// cluster adds the counts of the whole cluster.
+func (g *gauges) cluster(s *scene.Scene) {
 	reserved := 0
 	for _, h := range s.Holds() {
 		if h.Kind == memo.LeaseHold {
 			reserved++
 		}
 	}
-	add(d.reservations, float64(reserved))
-	add(d.held, float64(len(scene.HeldJobs(s))))
+	g.add("slurmflex_reservations", "Slurm reservations that keep jobs off the ends of leases.", float64(reserved))
+	g.add("slurmflex_held_jobs", "Jobs held for a reason that slurmflex wrote into their AdminComment.", float64(len(scene.HeldJobs(s))))
 	unread := map[string]int{}
-	for _, row := range snap.Unread {
+	for _, row := range s.Seen.Unread {
 		unread[row.Kind]++
 	}
-	for _, g := range snap.Groups {
+	for _, g := range s.Seen.Groups {
 		if g.Unread != "" && !g.Stamp.Newer() {
 			unread["group"]++
 		}
 	}
-	for _, in := range snap.Instances {
+	for _, in := range s.Seen.Instances {
 		if in.Unread != "" {
 			unread["instance"]++
 		}
 	}
-	for _, policy := range snap.Policies {
+	for _, policy := range s.Seen.Policies {
 		if policy.Unread != "" {
 			unread["policy"]++
 		}
 	}
 	for _, kind := range append(slurm.RowKinds(), "group", "instance", "policy") {
-		add(d.unread, float64(unread[kind]), kind)
+		g.add("slurmflex_unread_rows", "Records of Slurm and Compute that the last pass could not read and left alone.", float64(unread[kind]), "kind", kind)
 	}
-	return all
 }
 
 // readAt returns when the region was last read; false if that is unknown.

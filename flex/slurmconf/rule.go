@@ -92,32 +92,21 @@ func Rules(n Needs) []Rule {
 	return rules
 }
 
-// Seconds parses a time in seconds, as in slurm.conf or scontrol's output: "300", "300 sec". An
-// infinite time is -1.
-func Seconds(value string) (seconds int, ok bool) {
-	switch strings.ToUpper(value) {
-	case "INFINITE", "UNLIMITED", "NONE", "-1":
-		return -1, true
-	}
-	seconds, err := strconv.Atoi(strings.TrimSuffix(value, " sec"))
-	return seconds, err == nil
-}
-
 // ResumeTimeout is the rule for ResumeTimeout, for the whole of slurm.conf or for a partition.
 func (n Needs) ResumeTimeout(value string) (wrong, write string) {
 	write = strconv.Itoa(longestWait)
-	seconds, ok := Seconds(value)
-	least := bootTime(n.Config)
+	limit, least := slurm.ParseSeconds(value), bootTime(n.Config)
+	seconds := int(limit.Duration.Seconds())
 	switch {
 	case value == "":
 		return "is not set, which means 60 s", write
-	case !ok:
+	case limit.Kind == slurm.LimitUnknown:
 		return fmt.Sprintf("%q is not a number of seconds", value), write
-	case seconds < 0 || seconds == 65535:
+	case limit.Kind == slurm.Unlimited || seconds == 65535:
 		return "", ""
 	case seconds > longestWait:
 		return fmt.Sprintf("Slurm does not accept %d", seconds), write
-	case seconds < int(least.Seconds()):
+	case limit.Duration < least:
 		return fmt.Sprintf("%d s is shorter than a boot, which may take %s", seconds, slurm.Clock(least)), write
 	}
 	return "", ""
@@ -143,14 +132,14 @@ func bootTime(cfg *config.Config) time.Duration {
 }
 
 func suspendTimeout(value string) (wrong, write string) {
-	if seconds, ok := Seconds(value); ok && (seconds < 0 || seconds >= 60) {
+	if limit := slurm.ParseSeconds(value); limit.Kind == slurm.Unlimited || limit.Duration >= time.Minute {
 		return "", ""
 	}
 	return said(value, "30 s") + " is shorter than it takes to delete a machine, so jobs may be given nodes that are not available yet", "300"
 }
 
 func (n Needs) suspendTime(value string) (wrong, write string) {
-	if seconds, ok := Seconds(value); n.PartitionsSuspend || ok && seconds >= 0 {
+	if n.PartitionsSuspend || slurm.ParseSeconds(value).Kind == slurm.LimitSet {
 		return "", ""
 	}
 	return said(value, "INFINITE") + " turns power saving off, so Slurm powers no node up or down", "300"

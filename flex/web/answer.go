@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"slurmflex/flex/view"
 )
@@ -13,7 +12,6 @@ import (
 // answerData is the data of an answer to why.
 type answerData struct {
 	Cluster, Query, Error, At string
-	SeenAt                    time.Time
 	Answer                    view.Answer
 	Story                     []view.Step // empty unless the subject is a job of the last day
 }
@@ -26,7 +24,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query, now := r.URL.Query().Get("q"), s.now(r)
-	past := s.Board.story(strings.TrimSpace(query))
+	past := s.Board.History.Story(strings.TrimSpace(query))
 	answer, err := v.Why(query, now, past)
 	status := http.StatusOK
 	switch {
@@ -36,7 +34,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusNotFound
 	}
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		data := answerData{Cluster: v.Cluster, Query: query, SeenAt: v.SeenAt, At: at(v.SeenAt, now), Answer: answer}
+		data := answerData{Cluster: v.Cluster, Query: query, At: at(v.SeenAt, now), Answer: answer}
 		if err != nil {
 			data.Error = err.Error()
 		}
@@ -60,7 +58,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 
 // story answers with the recorded events of a job, for `slurmflex why`.
 func (s *Server) story(w http.ResponseWriter, r *http.Request) {
-	past := s.Board.story(strings.TrimSpace(r.URL.Query().Get("q")))
+	past := s.Board.History.Story(strings.TrimSpace(r.URL.Query().Get("q")))
 	if past == nil {
 		http.Error(w, "nothing is recorded of such a job", http.StatusNotFound)
 		return

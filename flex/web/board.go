@@ -18,9 +18,8 @@ import (
 // Board holds the observation of the daemon's last pass and the recent actions. It is a
 // flex.Watcher. It builds the view of a pass when somebody first asks for it.
 type Board struct {
-	Fill func(*view.View) // adds estimates and prices to a view; may be nil
-	// History has the last day; nil: it is unknown.
-	History History
+	Fill    func(*view.View) // adds estimates and prices to a view; may be nil
+	History History          // has the last day
 	// Keep keeps what Fill adds up to date in each pass, whether or not anybody asks; may be nil.
 	Keep func(*scene.Scene, plan.Plan)
 
@@ -77,14 +76,6 @@ func (b *Board) Private() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.shows == nil || b.private
-}
-
-// story returns the story of a job; nil if there is none.
-func (b *Board) story(job string) *view.Past {
-	if b.History == nil {
-		return nil
-	}
-	return b.History.Story(job)
 }
 
 // Use makes the board follow another configuration.

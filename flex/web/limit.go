@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// roomCheck is how often a waiting connection checks whether another one has fallen silent.
+// roomCheck is how often a waiting connection checks whether another one has closed or fallen silent.
 const roomCheck = 100 * time.Millisecond
 
 // stuckAfter is how long an answer may take while other clients wait for the connection's slot. A
@@ -20,18 +20,18 @@ const stuckAfter = 5 * time.Second
 // yet, has received its answer, or has not received it within stuckAfter.
 type limited struct {
 	net.Listener
-	slots  chan struct{}
+	most   int
 	closed chan struct{}
 	close  func() error
 
 	mu     sync.Mutex
-	silent map[*limitedConn]time.Time // since when each is silent; in the future for one that is being answered
+	silent map[*limitedConn]time.Time // open connections, and since when each is silent; in the future for one that is being answered
 }
 
 func limit(l net.Listener, most int) *limited {
 	closed := make(chan struct{})
 	return &limited{
-		Listener: l, slots: make(chan struct{}, most), closed: closed, silent: map[*limitedConn]time.Time{},
+		Listener: l, most: most, closed: closed, silent: map[*limitedConn]time.Time{},
 		close: sync.OnceValue(func() error { close(closed); return l.Close() }),
 	}
 }
@@ -42,55 +42,40 @@ func (l *limited) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !l.takeSlot() {
-		conn.Close()
-		return nil, net.ErrClosed
-	}
-	c := &limitedConn{Conn: conn}
-	c.free = sync.OnceFunc(func() {
-		l.mu.Lock()
-		delete(l.silent, c)
-		l.mu.Unlock()
-		<-l.slots
-	})
-	l.mu.Lock()
-	l.silent[c] = time.Now()
-	l.mu.Unlock()
-	return c, nil
-}
-
-// takeSlot returns false if the listener was closed.
-func (l *limited) takeSlot() bool {
-	again := time.NewTicker(roomCheck)
+	c, again := &limitedConn{conn, l}, time.NewTicker(roomCheck)
 	defer again.Stop()
-	for {
-		if len(l.slots) == cap(l.slots) {
-			l.closeSilent()
-		}
+	for !l.enter(c) {
 		select {
-		case l.slots <- struct{}{}:
-			return true
 		case <-l.closed:
-			return false
+			conn.Close()
+			return nil, net.ErrClosed
 		case <-again.C:
 		}
 	}
+	return c, nil
 }
 
-// closeSilent closes the connection that has been silent the longest, if any is silent.
-func (l *limited) closeSilent() {
+// enter assigns a slot to a connection: a free one, or that of the connection that has been silent
+// the longest, which it closes. It reports false if all others are being answered.
+func (l *limited) enter(c *limitedConn) bool {
 	l.mu.Lock()
-	var longest *limitedConn
-	oldest := time.Now()
-	for c, since := range l.silent {
-		if !since.After(oldest) {
-			longest, oldest = c, since
+	defer l.mu.Unlock()
+	if len(l.silent) == l.most {
+		var longest *limitedConn
+		oldest := time.Now()
+		for other, since := range l.silent {
+			if !since.After(oldest) {
+				longest, oldest = other, since
+			}
 		}
+		if longest == nil {
+			return false
+		}
+		delete(l.silent, longest)
+		longest.Conn.Close()
 	}
-	l.mu.Unlock()
-	if longest != nil {
-		longest.Close()
-	}
+	l.silent[c] = time.Now()
+	return true
 }
 
 // Close also ends Accept.
@@ -99,12 +84,14 @@ func (l *limited) Close() error { return l.close() }
 // limitedConn is a connection of a limited listener.
 type limitedConn struct {
 	net.Conn
-	free func()
+	of *limited
 }
 
 // Close frees the connection's slot.
 func (c *limitedConn) Close() error {
-	defer c.free()
+	c.of.mu.Lock()
+	delete(c.of.silent, c)
+	c.of.mu.Unlock()
 	return c.Conn.Close()
 }
 

@@ -18,28 +18,26 @@ var assets embed.FS
 
 var pages = template.Must(template.ParseFS(assets, "assets/*.html"))
 
-// pageData is the data of the page.
+// pageData is the data of the page: a view, and what is derived from it for a reader.
 type pageData struct {
-	Cluster  string
-	SeenAt   time.Time
-	At       string // time of the observation, as text
+	view.View
+	Now      time.Time // in the reader's zone
+	At       string    // time of the observation, as text
 	Verdicts []verdict
-	Tiles    []view.Figure
 	Bad      []string
-	Unread   bool // a region could not be read
 	Waits    []rowData
 	Machines []rowData
 	Timeline *timeline // nil without machines
 	Chart    *chart    // of the last day; nil without a history
 	Keys     []key     // of the chart
-	Ended    []endedData
+	Ended    []view.Past
 	Static   []view.Nodes
-	NodeSets []setData
-	Regions  []view.Region
-	Limits   []view.Limit
 	Actions  []actionData // the last ones
 	Earlier  []actionData
 }
+
+// Moment formats a time for the reader.
+func (p pageData) Moment(t time.Time) string { return view.Moment(t, p.Now) }
 
 // rowData is a row with the cells of its columns in the table of status.
 type rowData struct {
@@ -59,18 +57,9 @@ func newRow(v view.View, r view.Row, detail string) rowData {
 	return rowData{r, v.Cells(r), detail, names, len(r.ShownAs) - len(names)}
 }
 
-type setData struct {
-	Summary, Blocked string
-}
-
 type actionData struct {
 	view.Action
 	When, Ran string
-}
-
-type endedData struct {
-	view.Past
-	When string
 }
 
 // These constants limit the part of the past that the page shows.
@@ -85,12 +74,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	var day []history.Entry
-	var ended []view.Past
-	if s.Board.History != nil {
-		day, ended = s.Board.History.Day(), s.Board.History.Ended()
-	}
-	render(w, http.StatusOK, "page.html", newPage(v, day, ended, s.now(r)))
+	render(w, http.StatusOK, "page.html", newPage(v, s.Board.History, s.now(r)))
 }
 
 // now returns the time in the reader's zone, which page.js sends, or else in the daemon's zone.
@@ -108,16 +92,15 @@ func (s *Server) now(r *http.Request) time.Time {
 func at(t, now time.Time) string { return view.Moment(t, now) + now.Format(" MST") }
 
 // newPage returns the page for a reader at that time.
-func newPage(v view.View, day []history.Entry, ended []view.Past, now time.Time) pageData {
+func newPage(v view.View, past History, now time.Time) pageData {
+	day, ended := past.Day(), past.Ended()
 	p := pageData{
-		Cluster: v.Cluster, SeenAt: v.SeenAt, At: at(v.SeenAt, now),
-		Regions: v.Regions, Limits: v.Limits, Bad: slices.Clone(v.Problems), Unread: v.Unread(),
+		View: v, Now: now, At: at(v.SeenAt, now), Bad: slices.Clone(v.Problems), Ended: ended[:min(endedShown, len(ended))],
 		Keys: chartKeys, Chart: newChart(history.Samples(day, now), now),
 	}
 	if trouble := v.Daemon.Says(); trouble != "" {
 		p.Bad = append([]string{trouble}, p.Bad...)
 	}
-	p.Tiles = v.Figures()
 	rows := slices.Concat(v.Rows, v.Pending())
 	p.Verdicts = verdictsOf(v, p.Bad, rows, now)
 	p.Timeline = newTimeline(rows, v.Jobs, day, now)
@@ -130,19 +113,11 @@ func newPage(v view.View, day []history.Entry, ended []view.Past, now time.Time)
 		}
 	}
 	for _, set := range v.NodeSets {
-		data := setData{Summary: v.SummaryOf(set)}
-		if set.Block != nil {
-			data.Blocked = set.Blocked(now)
-		}
-		p.NodeSets = append(p.NodeSets, data)
 		for _, n := range set.States {
 			if n.Static {
 				p.Static = append(p.Static, n)
 			}
 		}
-	}
-	for _, j := range ended[:min(endedShown, len(ended))] {
-		p.Ended = append(p.Ended, endedData{j, view.Moment(j.EndedAt, now)})
 	}
 	for i, a := range v.Actions[:min(actionsShown, len(v.Actions))] {
 		data := actionData{a, view.Moment(a.At, now), time.Duration(a.Took).Round(100 * time.Millisecond).String()}

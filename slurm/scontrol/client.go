@@ -51,7 +51,7 @@ type Client struct {
 	nodesMu sync.Mutex
 	nodes   slurm.NodeRows
 
-	changes gather[[]string, struct{}] // of reservations
+	changes gather[[]string, error] // of reservations
 	records gather[[]uint32, records]
 }
 
@@ -118,8 +118,8 @@ func (c *Client) PendingJobs(ctx context.Context) ([]slurm.Job, error) {
 // task that shares a record with other tasks has their ID. Unknown tasks are left out.
 func (c *Client) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
 	for _, address := range addresses {
-		if !jobAddress.MatchString(address) {
-			return nil, fmt.Errorf("%q is not the address of a job", plain(address, maxCall))
+		if err := checkJobAddress(address); err != nil {
+			return nil, err
 		}
 	}
 	jobs, err := c.queue(ctx, slurm.ParseTasks, "-r", "-j", strings.Join(addresses, ","))

@@ -20,14 +20,13 @@ type caller[Q, A any] struct {
 	ctx      context.Context
 	question Q
 	answer   A
-	err      error
 	done     chan struct{} // closed when the call has its answer
 }
 
-// ask returns the answer to a question. run answers up to most questions with one command: with one
-// answer and one error for each question, in order. A command for a single question ends with ctx;
+// ask returns the answer to a question, or the cause if ctx ends before. run answers up to most
+// questions with one command: with one answer for each question, in order. A command for a single question ends with ctx;
 // a command for several questions ends without regard to ctx, because other calls wait for it too.
-func (g *gather[Q, A]) ask(ctx context.Context, question Q, most int, run func(context.Context, []Q) ([]A, []error)) (A, error) {
+func (g *gather[Q, A]) ask(ctx context.Context, question Q, most int, run func(context.Context, []Q) []A) (A, error) {
 	mine := &caller[Q, A]{ctx: ctx, question: question, done: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, mine)
@@ -44,11 +43,11 @@ func (g *gather[Q, A]) ask(ctx context.Context, question Q, most int, run func(c
 		}
 		<-mine.done // it is part of a command
 	}
-	return mine.answer, mine.err
+	return mine.answer, nil
 }
 
 // serve runs commands until no call waits.
-func (g *gather[Q, A]) serve(together []*caller[Q, A], most int, run func(context.Context, []Q) ([]A, []error)) {
+func (g *gather[Q, A]) serve(together []*caller[Q, A], most int, run func(context.Context, []Q) []A) {
 	for len(together) > 0 {
 		ctx := together[0].ctx
 		if len(together) > 1 {
@@ -58,13 +57,13 @@ func (g *gather[Q, A]) serve(together []*caller[Q, A], most int, run func(contex
 		for _, c := range together {
 			questions = append(questions, c.question)
 		}
-		answers, errs := run(ctx, questions)
+		answers := run(ctx, questions)
 		g.mu.Lock()
 		next := g.take(most)
 		g.running = len(next) > 0
 		g.mu.Unlock()
 		for i, c := range together {
-			c.answer, c.err = answers[i], errs[i]
+			c.answer = answers[i]
 			close(c.done)
 		}
 		together = next

@@ -20,8 +20,14 @@ type commands struct {
 	together [][]int
 }
 
+// double is a number's double, or an error.
+type double struct {
+	is  int
+	err error
+}
+
 // slowly answers each question with its double after a second. It rejects negative numbers.
-func (c *commands) slowly(ctx context.Context, questions []int) (doubles []int, errs []error) {
+func (c *commands) slowly(ctx context.Context, questions []int) (doubles []double) {
 	c.mu.Lock()
 	c.together = append(c.together, questions)
 	c.mu.Unlock()
@@ -34,22 +40,23 @@ func (c *commands) slowly(ctx context.Context, questions []int) (doubles []int, 
 		if q < 0 {
 			err = errors.New(strconv.Itoa(q))
 		}
-		doubles, errs = append(doubles, 2*q), append(errs, err)
+		doubles = append(doubles, double{2 * q, err})
 	}
-	return doubles, errs
+	return doubles
 }
 
 func TestCallsThatWaitShareACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g gather[int, int]
+		var g gather[int, double]
 		var c commands
 		var calls sync.WaitGroup
 		for i := range 8 {
 			time.Sleep(time.Millisecond)
 			calls.Go(func() {
-				double, err := g.ask(t.Context(), i-1, 5, c.slowly)
-				require.Equal(t, 2*(i-1), double)
-				require.Equal(t, i == 0, err != nil)
+				got, err := g.ask(t.Context(), i-1, 5, c.slowly)
+				require.NoError(t, err)
+				require.Equal(t, 2*(i-1), got.is)
+				require.Equal(t, i == 0, got.err != nil)
 			})
 		}
 		calls.Wait()
@@ -67,15 +74,15 @@ func TestCancelledCallLeavesTheOthersAlone(t *testing.T) {
 		1500 * time.Millisecond: {nil, nil, [][]int{{1}, {2, 3}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var g gather[int, int]
+			var g gather[int, double]
 			var c commands
 			var calls sync.WaitGroup
 			ask := func(question int, after time.Duration, want error) {
 				ctx, cancel := context.WithTimeout(t.Context(), after)
 				calls.Go(func() {
 					defer cancel()
-					_, err := g.ask(ctx, question, 2, c.slowly)
-					require.Equal(t, want == nil, err == nil)
+					got, err := g.ask(ctx, question, 2, c.slowly)
+					require.Equal(t, want == nil, err == nil && got.err == nil)
 				})
 				synctest.Wait()
 			}
@@ -92,14 +99,14 @@ func TestCancelledCallLeavesTheOthersAlone(t *testing.T) {
 func TestReservationsAreChangedTogether(t *testing.T) {
 	c := newClient(t, dummy{Refuse: "nope"})
 	changes := [][]string{{"update", "reservationname=a", "starttime=uts1"}, {"update", "reservationname=b", "starttime=uts2"}}
-	_, errs := c.update(t.Context(), changes)
+	errs := c.update(t.Context(), changes)
 	require.Equal(t, []error{nil, nil}, errs)
 	made := calls(t, c)
 	require.Len(t, made, 1)
 	require.Equal(t, []string{"scontrol"}, made[0].Args)
 	require.Equal(t, "update reservationname=a starttime=uts1\nupdate reservationname=b starttime=uts2\n", made[0].Input)
 
-	_, errs = c.update(t.Context(), append(changes, []string{"update", "reservationname=nope"}))
+	errs = c.update(t.Context(), append(changes, []string{"update", "reservationname=nope"}))
 	require.NoError(t, errors.Join(errs[0], errs[1]))
 	require.EqualError(t, errs[2], "scontrol update reservationname=nope: Invalid node name specified")
 	require.Len(t, calls(t, c), 1+1+3, "each change alone")
@@ -109,7 +116,7 @@ func TestUnansweredChangesAreNotRepeated(t *testing.T) {
 	c := newClient(t, dummy{Stderr: "slurm_update error: Unable to contact slurm controller (connect failure)\n", Exit: 1})
 	var observed []string
 	c.Observe = func(command string, _ time.Duration, _ error) { observed = append(observed, command) }
-	_, errs := c.update(t.Context(), [][]string{{"update", "reservationname=a"}, {"update", "reservationname=b"}})
+	errs := c.update(t.Context(), [][]string{{"update", "reservationname=a"}, {"update", "reservationname=b"}})
 	for _, err := range errs {
 		require.ErrorIs(t, err, ErrNoController)
 		require.ErrorContains(t, err, "scontrol update reservationname=a, and 1 more: ")
@@ -119,8 +126,8 @@ func TestUnansweredChangesAreNotRepeated(t *testing.T) {
 
 func TestRecordsAreReadTogether(t *testing.T) {
 	c := newClient(t, dummy{Stdout: recordOf("1", "(null)") + "2|" + markOfCall + "|\n" + recordOf("3", "(null)")})
-	answers, errs := c.readRecords(t.Context(), [][]uint32{{3}, {2, 1}})
-	require.Equal(t, []error{nil, nil}, errs)
+	answers := c.readRecords(t.Context(), [][]uint32{{3}, {2, 1}})
+	require.NoError(t, answers[0].err)
 	require.Len(t, calls(t, c), 1)
 	require.Len(t, answers[1].read, 2)
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
+	"strings"
 
 	"slurmflex/slurm"
 )
@@ -21,11 +21,10 @@ import (
 // Each component of a heterogeneous job has its own comment. Control characters become spaces, and
 // the text is cut to 500 bytes.
 func (c *Client) SetAdminComment(ctx context.Context, job uint32, text string) error {
-	address, err := c.address(ctx, job, "set the admin comment")
-	if err != nil {
-		return err
+	own, _, err := c.address(ctx, job, "set the admin comment")
+	if err == nil {
+		_, err = c.run(ctx, "scontrol", "update", "jobid="+own, "admincomment="+plain(text, maxText))
 	}
-	_, err = c.run(ctx, "scontrol", "update", "jobid="+address.Own, "admincomment="+plain(text, maxText))
 	return err
 }
 
@@ -37,12 +36,7 @@ func (c *Client) SetAdminComment(ctx context.Context, job uint32, text string) e
 // it first and then power down its nodes by force. The job then changes from CONFIGURING to held,
 // and Slurm cannot start it in between.
 func (c *Client) HoldJob(ctx context.Context, id uint32) error {
-	address, err := c.address(ctx, id, "hold")
-	if err != nil {
-		return err
-	}
-	_, err = c.run(ctx, "scontrol", "hold", address.Whole)
-	return err
+	return c.runFor(ctx, id, "hold", "scontrol", "hold")
 }
 
 // RequeueJob requeues a CONFIGURING or RUNNING batch job and increments its restart count. It does
@@ -54,50 +48,34 @@ func (c *Client) HoldJob(ctx context.Context, id uint32) error {
 // immediately, and on the same nodes. The nodes of a CONFIGURING job stay POWERING_UP: only
 // powering them down by force both requeues the job and releases its nodes.
 func (c *Client) RequeueJob(ctx context.Context, id uint32) error {
-	address, err := c.address(ctx, id, "requeue")
-	if err != nil {
-		return err
-	}
-	_, err = c.run(ctx, "scontrol", "requeue", "Incomplete", address.Whole)
-	return err
+	return c.runFor(ctx, id, "requeue", "scontrol", "requeue", "Incomplete")
 }
 
 // SignalJob sends a signal, such as "USR1", to the script of a running batch job, but not to its
 // steps. A script that does not catch the signal ends, and its job fails. A heterogeneous job has
 // one script for all its components.
 func (c *Client) SignalJob(ctx context.Context, id uint32, signal string) error {
-	address, err := c.address(ctx, id, "signal")
-	if err != nil {
-		return err
-	}
-	_, err = c.run(ctx, "scancel", "--signal="+signal, "--batch", address.Whole)
-	return err
+	return c.runFor(ctx, id, "signal", "scancel", "--signal="+signal, "--batch")
 }
 
 // CancelJob cancels a job of any state and kind. salloc and srun print a message to a waiting user.
 // Nodes that were POWERING_UP for the job stay POWERING_UP. A job that has ended or is unknown
 // counts as cancelled.
 func (c *Client) CancelJob(ctx context.Context, id uint32) error {
-	address, err := c.address(ctx, id, "cancel")
+	err := c.runFor(ctx, id, "cancel", "scancel")
 	if errors.Is(err, ErrUnknownJob) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	_, err = c.run(ctx, "scancel", address.Whole)
 	return err
 }
 
 // SetReservationOf makes a job use the reservation of that name, or none if the name is empty. The job
-// may also be CONFIGURING or RUNNING. A reservation that no job uses can be deleted. address is the job's address, such as "5_2" for an array task that shares a record with
+// may also be CONFIGURING or RUNNING. A reservation that no job uses can be deleted. address is the
+// job's address, such as "5_2" for an array task that shares a record with
 // others, or "7+1" for one component of a heterogeneous job; "7" means all components. For a job
 // that has ended or is unknown, there is nothing to do.
 func (c *Client) SetReservationOf(ctx context.Context, address, name string) error {
-	var err error
-	if !jobAddress.MatchString(address) {
-		err = fmt.Errorf("%q is not the address of a job", plain(address, maxCall))
-	}
+	err := checkJobAddress(address)
 	if err == nil && name != "" {
 		err = checkReservationName(name)
 	}
@@ -111,34 +89,49 @@ func (c *Client) SetReservationOf(ctx context.Context, address, name string) err
 	return err
 }
 
-// jobAddress matches the id of a job, of an array task, or of a heterogeneous job's component.
-var jobAddress = regexp.MustCompile(`^[1-9][0-9]*([_+][0-9]+)?$`)
+func checkJobAddress(address string) error {
+	if !slurm.IsJobAddress(address) {
+		return fmt.Errorf("%q is not the address of a job", plain(address, maxCall))
+	}
+	return nil
+}
 
 // NotifyJob prints text on the terminal of the salloc or srun that waits for a PENDING or
 // CONFIGURING job. Slurm rejects a PENDING batch job. For a CONFIGURING batch job the text is lost,
 // so use the AdminComment. Control characters become spaces, and the text is cut to 500 bytes.
 func (c *Client) NotifyJob(ctx context.Context, id uint32, text string) error {
-	address, err := c.address(ctx, id, "notify")
-	if err != nil {
-		return err
+	_, whole, err := c.address(ctx, id, "notify")
+	if err == nil {
+		// Without --, scontrol would parse a text that starts with a dash as options.
+		_, err = c.run(ctx, "scontrol", "--", "notify", whole, plain(text, maxText))
 	}
-	// Without --, scontrol would parse a text that starts with a dash as options.
-	_, err = c.run(ctx, "scontrol", "--", "notify", address.Whole, plain(text, maxText))
 	return err
 }
 
-// address asks squeue for the job's address. what names the change, for the error.
-func (c *Client) address(ctx context.Context, id uint32, what string) (address slurm.JobAddress, err error) {
+// runFor runs a command for a job, with the address of the whole job as its last argument. what
+// names the change, for the error.
+func (c *Client) runFor(ctx context.Context, id uint32, what, program string, args ...string) error {
+	_, whole, err := c.address(ctx, id, what)
+	if err == nil {
+		_, err = c.run(ctx, program, append(args, whole)...)
+	}
+	return err
+}
+
+// address asks squeue for the job's own address, and that of the whole heterogeneous job, which is
+// the same for any other job. what names the change, for the error.
+func (c *Client) address(ctx context.Context, id uint32, what string) (own, whole string, err error) {
 	number := strconv.FormatUint(uint64(id), 10)
 	out, err := c.run(ctx, "squeue", "-h", "-a", "-t", "all", "-j", number, "-o", slurm.JobAddressFormat)
 	if err == nil {
-		address, err = slurm.ParseJobAddress(id, out)
+		own, err = slurm.ParseJobAddress(id, out)
 	}
-	if err == nil && address == (slurm.JobAddress{}) {
+	if err == nil && own == "" {
 		err = fmt.Errorf("job %d: %w", id, ErrUnknownJob)
 	}
 	if err != nil {
-		return slurm.JobAddress{}, fmt.Errorf("%s: %w", what, err)
+		return "", "", fmt.Errorf("%s: %w", what, err)
 	}
-	return address, nil
+	whole, _, _ = strings.Cut(own, "+")
+	return own, whole, nil
 }

@@ -1,6 +1,7 @@
 package scontrol
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,10 +12,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// records are job records, and errors of rows that could not be read.
+// records are job records, and errors of rows that could not be read. With err, none were read.
 type records struct {
 	read   []slurm.JobRecord
 	unread slurm.Unread
+	err    error
 }
 
 // JobRecords reads the records of these jobs, once each, in any order. Jobs that slurmctld no
@@ -25,7 +27,7 @@ func (c *Client) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecor
 		return nil, nil
 	}
 	all, err := c.records.ask(ctx, ids, math.MaxInt, c.readRecords)
-	if err != nil {
+	if err = cmp.Or(err, all.err); err != nil {
 		return nil, err
 	}
 	var read []slurm.JobRecord
@@ -47,7 +49,7 @@ func (c *Client) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecor
 }
 
 // readRecords runs squeue once for several calls of JobRecords, and gives each of them all records.
-func (c *Client) readRecords(ctx context.Context, calls [][]uint32) (answers []records, errs []error) {
+func (c *Client) readRecords(ctx context.Context, calls [][]uint32) []records {
 	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(calls...))))
 	mark := rand.Text()
 	args := []string{"-h", "-a", "-t", "all", "-O", slurm.JobRecordFormat(mark)}
@@ -59,11 +61,8 @@ func (c *Client) readRecords(ctx context.Context, calls [][]uint32) (answers []r
 	if err == nil {
 		all.read, err = slurm.ParseJobRecords(out, mark, ids)
 	}
-	if err = all.unread.Take(err); errors.Is(err, ErrUnknownJob) {
-		err = nil
+	if all.err = all.unread.Take(err); errors.Is(err, ErrUnknownJob) {
+		all.err = nil
 	}
-	for range calls {
-		answers, errs = append(answers, all), append(errs, err)
-	}
-	return answers, errs
+	return slices.Repeat([]records{all}, len(calls))
 }

@@ -101,8 +101,8 @@ func (c *Client) SetReservation(ctx context.Context, name string, change slurm.R
 	if change.Purge > 0 {
 		args = append(args, "flags+="+purge(change.Purge))
 	}
-	_, err = c.changes.ask(ctx, args, maxTogether, c.update)
-	return err
+	failed, err := c.changes.ask(ctx, args, maxTogether, c.update)
+	return cmp.Or(err, failed)
 }
 
 // maxTogether is the maximum number of changes in one command. 24.11.5 stops for 10 s after about
@@ -113,8 +113,8 @@ const maxTogether = 50
 // input, which takes a tenth of the time. scontrol runs all lines, but does not show which of them
 // failed: update then runs each of them alone. All updates must therefore be repeatable, and
 // scontrol must read each argument as one word. Tested on 22.05, 24.11 and 26.05.
-func (c *Client) update(ctx context.Context, changes [][]string) (none []struct{}, errs []error) {
-	none, errs = make([]struct{}, len(changes)), make([]error, len(changes))
+func (c *Client) update(ctx context.Context, changes [][]string) []error {
+	errs := make([]error, len(changes))
 	if len(changes) > 1 {
 		var lines strings.Builder
 		for _, args := range changes {
@@ -126,13 +126,13 @@ func (c *Client) update(ctx context.Context, changes [][]string) (none []struct{
 			for i := range errs {
 				errs[i] = err
 			}
-			return none, errs
+			return errs
 		}
 	}
 	for i, args := range changes {
 		_, errs[i] = c.run(ctx, "scontrol", args...)
 	}
-	return none, errs
+	return errs
 }
 
 // DeleteReservation deletes a reservation. The error is ErrUnknownReservation if the reservation

@@ -61,7 +61,7 @@ func TestJobThatMayNotUseItsDoorLosesItAndBuysNothing(t *testing.T) {
 	p := w.plan()
 	assert.Empty(t, asked(p))
 	assert.Equal(t, "slurmctld does not let it use the nodes that are reserved for it (Access denied to requested reservation for job 7): "+
-		"submit the job as a user whom the controller knows, or ask an admin", p.Held[0].Obstacle)
+		"submit it with sbatch, as a user whom the controller knows, or ask an admin", p.Held[0].Obstacle)
 	w.job().Reservation = w.door().Name
 	assert.Empty(t, w.inSlurm(), "it uses the door after all")
 }

@@ -747,7 +747,11 @@ var mutants = []mutant{
 	},
 	{
 		"a job that a limit holds back keeps its nodes from others", "flex/plan/demand/handout.go",
-		"			h.spares = true\n", "", planner,
+		"case h.rests(j, tasks[j.Array()]):", "case false:", planner,
+	},
+	{
+		"a job that Slurm has just not planned gets nodes that it has not planned", "flex/plan/demand/plans.go",
+		"(why != \"\" || h.isOverdue(j)) && slices", "slices", planner,
 	},
 	{
 		"a limit forgets the doors that have no request yet", "flex/plan/demand/budgets.go",

@@ -81,6 +81,10 @@ var situations = []struct {
 	}},
 	{"its machines are up", func(s *world) { s.up(812, "alpha-a3-[2-4]", slurm.JobConfiguring, 5*time.Hour) }},
 	{"it runs", func(s *world) { s.up(812, "alpha-a3-[2-4]", slurm.JobRunning, 5*time.Hour) }},
+	{"it is suspended", func(s *world) {
+		s.up(812, "alpha-a3-[2-4]", slurm.JobSuspended, 5*time.Hour)
+		s.Nodes("alpha-a3-[2-4]", "IDLE+CLOUD")
+	}},
 }
 
 // requested makes job 812 wait with a request in trouble.

@@ -207,6 +207,9 @@ func (b *builder) leased(in scene.Machine) Row {
 		return row
 	}
 	row.NodeSet = set.Name
+	if in.Node != nil && slices.ContainsFunc(in.Node.Holders, func(j *slurm.Job) bool { return j.State == slurm.JobSuspended }) {
+		row.Obstacle = "suspended (scontrol suspend), while its machines are billed"
+	}
 	if row.State == Idle && !row.Static {
 		row.KeptTo = second(scene.KeptUntil(set, *in.Node.Node, in.Until()))
 	}
@@ -269,6 +272,8 @@ func StateOf(in scene.Machine) State {
 		return Booting
 	case waited && (state == Running || state == Idle):
 		return Starting
+	case len(holders) > 0 && state == Idle: // its job is suspended
+		return Running
 	}
 	return state
 }

@@ -239,6 +239,7 @@ const limitText = "a limit of its account or quality of service"
 // remedies are the commands that help for some reasons. JOB is replaced by the job's address.
 var remedies = map[string]string{
 	"JobHeldUser":              "scontrol release JOB",
+	"JobHeldAdmin":             "scontrol release JOB    (as an admin)",
 	"PartitionNodeLimit":       "scontrol show partition",
 	"PartitionTimeLimit":       "scontrol update jobid=JOB timelimit=TIME    (MaxTime in scontrol show partition)",
 	"DependencyNeverSatisfied": "scancel JOB",

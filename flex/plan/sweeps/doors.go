@@ -158,11 +158,11 @@ func NearDoors(s *scene.Scene) (near []NearDoor) {
 }
 
 // NodesInUse returns the nodes with running jobs that other jobs may use as soon as these jobs end:
-// static nodes, and those that keep_idle applies to.
+// static nodes, and those that keep_idle applies to. Under a suspended job, a node is idle already.
 func NodesInUse(s *scene.Scene) (names []string) {
 	sets := demand.Covered(s)
 	for _, m := range s.Nodes() {
-		if sets[m.Set] && m.Power == scene.On && m.Busy && m.Door == nil && len(m.Holders) > 0 && (m.Set.Flex.KeepIdle > 0 || m.Set.IsStatic(m.Index)) {
+		if sets[m.Set] && m.Power == scene.On && m.Busy && m.Door == nil && len(m.Holders) > 0 && !m.State.IsIdle() && (m.Set.Flex.KeepIdle > 0 || m.Set.IsStatic(m.Index)) {
 			names = append(names, m.Name)
 		}
 	}

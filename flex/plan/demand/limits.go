@@ -276,7 +276,11 @@ func (h *handout) lateWaits() (held []Wait) {
 		case late.Unknown:
 			wait.Obstacle = "slurmctld makes no reservation for its user: submit the job as a user whom the controller knows"
 		case late.Unusable:
-			wait.Obstacle = fmt.Sprintf("slurmctld does not let it use the nodes that are reserved for it (%s): submit it with sbatch, as a user whom the controller knows, or ask an admin", late.Refused)
+			remedy := "submit the job as a user whom the controller knows, or ask an admin"
+			if strings.Contains(late.Refused, "scrontab") {
+				remedy = "have the scrontab entry run sbatch"
+			}
+			wait.Obstacle = fmt.Sprintf("slurmctld does not let it use the nodes that are reserved for it (%s): %s", late.Refused, remedy)
 		case late.Refused != "":
 			wait.Obstacle = fmt.Sprintf("slurmctld refuses to reserve nodes for it (%s): ask an admin", late.Refused)
 		case limit != "":

@@ -278,7 +278,7 @@ func (h *handout) lateWaits() (held []Wait) {
 		case late.Unusable:
 			remedy := "submit the job as a user whom the controller knows, or ask an admin"
 			if strings.Contains(late.Refused, "scrontab") {
-				remedy = "have the scrontab entry run sbatch"
+				remedy, wait.Next = "have the scrontab entry run sbatch", time.Time{}
 			}
 			wait.Obstacle = fmt.Sprintf("slurmctld does not let it use the nodes that are reserved for it (%s): %s", late.Refused, remedy)
 		case late.Refused != "":

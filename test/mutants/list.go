@@ -747,7 +747,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that a limit holds back keeps its nodes from others", "flex/plan/demand/handout.go",
-		"case h.rests(j, tasks[j.Array()]):", "case false:", planner,
+		"case h.rests(j):", "case false:", planner,
 	},
 	{
 		"a job that Slurm has just not planned gets nodes that it has not planned", "flex/plan/demand/plans.go",

@@ -32,7 +32,8 @@ type handout struct {
 	*scene.Scene
 	handed
 	coveredNames
-	jobs   []*slurm.Job // all jobs in the queue, the most important first
+	jobs   []*slurm.Job   // all jobs in the queue, the most important first
+	tasks  map[uint32]int // of each array: how many have nodes or a door, or get one
 	limits *limits
 }
 
@@ -59,13 +60,13 @@ func handOut(s *scene.Scene) handed {
 	if len(s.Covers(memo.ColdCover))+len(s.Covers(memo.BusyCover))+len(s.Covers(memo.WarmCover)) == 0 {
 		return h.handed // the first pass makes them
 	}
-	h.limits = limitsOf(s)
+	h.limits, h.tasks = limitsOf(s), tasksAtWork(s)
 	h.Held = h.lateWaits()
-	planned, tasks := map[string]bool{}, h.tasksAtWork()
+	planned := map[string]bool{}
 	for _, j := range h.jobs {
 		switch {
 		case !j.State.Waits():
-		case h.rests(j, tasks[j.Array()]):
+		case h.rests(j):
 			for _, set := range h.places(j) {
 				h.spares[set] = true
 			}
@@ -90,12 +91,12 @@ func handOut(s *scene.Scene) handed {
 
 // rests reports whether Slurm may plan the job although it gets no nodes now: it is late, its array
 // has as many tasks at work as may run at once, or another limit holds it back.
-func (h *handout) rests(j *slurm.Job, working int) bool {
+func (h *handout) rests(j *slurm.Job) bool {
 	places := h.places(j)
 	switch {
 	case len(places) == 0 || len(j.Planned) == 0 && !LacksNodes(*j) && !mayBeLimited(*j) || len(h.DoorsOf(j.ID)) > 0 && !j.IsTasks():
 		return false
-	case isLate(h.Scene, j) || h.roomBeside(j, working) < 1:
+	case isLate(h.Scene, j) || h.roomBeside(j) < 1:
 		return true
 	}
 	set := places[0]
@@ -154,13 +155,13 @@ func (h *handout) offer(left []*scene.Node) {
 		}
 	}
 	left = slices.DeleteFunc(left, func(m *scene.Node) bool { return h.kept[m] || h.isLongIdle(m) })
-	tasks, others := h.tasksAtWork(), h.othersJustIdle()
+	others := h.othersJustIdle()
 	for _, j := range h.jobs {
 		doors := h.DoorsOf(j.ID)
 		switch {
 		case !j.State.Waits() || j.Priority == 0 || j.HetID != 0 || isLate(h.Scene, j) || h.hasWant(j) || slurm.WaitsForJobs(j.Reason) || StartsLater(h.Scene, j, 0):
 			continue
-		case len(doors) == 0 && (!h.mayHaveDoor(j) || h.roomBeside(j, tasks[j.Array()]) < 1):
+		case len(doors) == 0 && (!h.mayHaveDoor(j) || h.roomBeside(j) < 1):
 			continue
 		case !h.lackMachines(doors):
 			continue

@@ -124,13 +124,12 @@ func (h *handout) chargeOf(j *slurm.Job) slurm.Charge {
 // placeJobs makes a door for each job without one that Slurm has planned: over exactly the planned
 // nodes. More important jobs come first.
 func (h *handout) placeJobs() {
-	has, tasks := map[string]bool{}, h.tasksAtWork()
+	has := map[string]bool{}
 	for _, d := range h.Doors() {
 		has[d.Address] = has[d.Address] || !h.isReplanned(d)
 	}
 	for _, w := range h.Wants {
 		has[w.Address] = true
-		tasks[w.Job.Array()]++
 	}
 	placed := map[uint32]bool{} // heterogeneous jobs
 	for _, j := range h.jobs {
@@ -142,12 +141,11 @@ func (h *handout) placeJobs() {
 			placed[j.HetID] = true
 			h.placeComponents(j.HetID, has)
 		case j.HetID == 0:
-			most := min(h.roomBeside(j, tasks[j.Array()]), doorsAtOnce-len(h.Wants))
+			most := min(h.roomBeside(j), doorsAtOnce-len(h.Wants))
 			for i, address := range addresses(j, most, has) {
 				if !h.placeJob(j, address, i == 0) {
 					break
 				}
-				tasks[j.Array()]++
 			}
 		}
 	}
@@ -212,6 +210,7 @@ func (h *handout) isReplanned(d *scene.Door) bool {
 // give records a want for a job's first place.
 func (h *handout) give(w want) {
 	h.take(w)
+	h.tasks[w.Job.Array()]++
 	h.limits.take(w.Job, w.Set, len(w.Nodes))
 }
 

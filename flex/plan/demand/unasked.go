@@ -27,13 +27,12 @@ func (h *handout) isHeld(j *slurm.Job) bool {
 // door or a want, and are not held back: their array's own limit keeps them, or Slurm has not planned
 // them. A wait for which enough nodes are free keeps the start that an earlier pass recorded.
 func (h *handout) unasked() (all []Wait) {
-	asked, tasks := map[string]bool{}, h.tasksAtWork()
+	asked := map[string]bool{}
 	for _, d := range h.Doors() {
 		asked[slurm.WholeOf(d.Address)] = asked[slurm.WholeOf(d.Address)] || !d.Changed
 	}
 	for _, w := range h.Wants {
 		asked[slurm.WholeOf(w.Address)] = true
-		tasks[w.Job.Array()]++
 	}
 	counts := stocks{scene: h.Scene, covered: h.sets, isFree: h.isOpen, of: map[string]*stock{}}
 	for _, j := range h.jobs {
@@ -47,9 +46,9 @@ func (h *handout) unasked() (all []Wait) {
 		}
 		wait := Wait{Job: j.ID, NodeSet: places[0].Name, Region: places[0].Region, Stage: Waiting}
 		short := counts.shortOf(j, places)
-		switch throttle := h.Throttle(j); {
-		case throttle > 0 && tasks[j.Array()] >= throttle:
-			wait.Obstacle = ownLimit(throttle)
+		switch {
+		case h.roomBeside(j) < 1:
+			wait.Obstacle = ownLimit(h.Throttle(j))
 		case !slices.ContainsFunc(places, func(set *config.NodeSet) bool { return !isClosed(h.Scene, j, set) }):
 			wait.Obstacle = closedPartition
 		case h.needsTaken(j) != "":

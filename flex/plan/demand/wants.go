@@ -207,14 +207,14 @@ func runsFor(j *slurm.Job) time.Duration {
 }
 
 // tasksAtWork counts the tasks of each array that have nodes or a door.
-func (h *handout) tasksAtWork() map[uint32]int {
+func tasksAtWork(s *scene.Scene) map[uint32]int {
 	count := map[uint32]int{}
-	for i := range h.Seen.Jobs {
-		if j := &h.Seen.Jobs[i]; j.Array() != 0 && j.State.HoldsNodes() {
+	for i := range s.Seen.Jobs {
+		if j := &s.Seen.Jobs[i]; j.Array() != 0 && j.State.HoldsNodes() {
 			count[j.Array()]++
 		}
 	}
-	for _, d := range h.Doors() {
+	for _, d := range s.Doors() {
 		switch {
 		case d.Place != 0, d.Changed:
 		case d.Taker != nil && d.Taker.Array() != 0:
@@ -227,9 +227,9 @@ func (h *handout) tasksAtWork() map[uint32]int {
 }
 
 // roomBeside returns how many tasks of the job's array may get doors beside those at work.
-func (h *handout) roomBeside(j *slurm.Job, working int) int {
+func (h *handout) roomBeside(j *slurm.Job) int {
 	if throttle := h.Throttle(j); throttle > 0 {
-		return min(doorsAtOnce, throttle-working)
+		return min(doorsAtOnce, throttle-h.tasks[j.Array()])
 	}
 	return doorsAtOnce
 }

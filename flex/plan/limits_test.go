@@ -339,6 +339,9 @@ func TestOtherJobsGetNodesOfJobsThatGetNone(t *testing.T) {
 	w.Snap.Late = map[uint32]scene.Late{1: {Until: noon.Add(time.Hour), Reason: "QOSMaxGRESPerNode"}}
 	doors, _ = w.doors()
 	assert.Equal(t, []uint32{2}, doors, "a late job")
+	w.Snap.Late, w.Snap.Jobs[0].User = nil, ""
+	doors, _ = w.doors()
+	assert.Equal(t, []uint32{2}, doors, "a job of a user without reservations")
 
 	w = newOver()
 	w.Requested(1, "alpha-a3-[0-7]", 0)

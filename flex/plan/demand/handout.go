@@ -89,14 +89,14 @@ func handOut(s *scene.Scene) handed {
 	return h.handed
 }
 
-// rests reports whether Slurm may plan the job although it gets no nodes now: it is late, its array
-// has as many tasks at work as may run at once, or another limit holds it back.
+// rests reports whether Slurm may plan the job although it gets no nodes now: it is late or may have no
+// reservation, its array has as many tasks at work as may run at once, or another limit holds it back.
 func (h *handout) rests(j *slurm.Job) bool {
 	places := h.places(j)
 	switch {
-	case len(places) == 0 || len(j.Planned) == 0 && !LacksNodes(*j) && !mayBeLimited(*j) || len(h.DoorsOf(j.ID)) > 0 && !j.IsTasks():
+	case len(places) == 0 || j.Reservation != "" || len(j.Planned) == 0 && !LacksNodes(*j) && !mayBeLimited(*j) || len(h.DoorsOf(j.ID)) > 0 && !j.IsTasks():
 		return false
-	case isLate(h.Scene, j) || h.roomBeside(j) < 1:
+	case isLate(h.Scene, j) || h.roomBeside(j) < 1 || len(j.Planned) > 0 && !h.mayHaveDoor(j):
 		return true
 	}
 	set := places[0]

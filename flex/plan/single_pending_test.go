@@ -78,8 +78,14 @@ func TestNewMachineOfACancelledJobIsKeptForAWaitingOne(t *testing.T) {
 		w.Snap.Instances[i].Created = noon.Add(-30 * time.Second)
 	}
 	assert.NotContains(t, w.inCompute(), "delete instances")
+	limit := w.Snap.Jobs[2].Limit
 	w.Snap.Jobs[2].Limit = slurm.ParseLimit("UNLIMITED")
 	assert.Contains(t, w.inCompute(), "delete instances alpha-a3-3 of", "a job without a limit may outlast the lease")
+	w.Snap.Jobs[2].Limit = limit
+	needs := w.Snap.Jobs[2]
+	needs.ID, needs.ArrayID, needs.Priority, needs.NodeCount, needs.Needs = 20, 20, needs.Priority+1, 2, "alpha-a3-[3-4]"
+	w.Snap.Jobs = append(w.Snap.Jobs, needs)
+	assert.Contains(t, w.inCompute(), "delete instances alpha-a3-3 of", "a more important job needs the node, and Slurm plans it on nodes without machines")
 }
 
 func BenchmarkFiveThousandSingleJobs(b *testing.B) {

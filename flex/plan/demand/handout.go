@@ -94,9 +94,9 @@ func handOut(s *scene.Scene) handed {
 func (h *handout) rests(j *slurm.Job) bool {
 	places := h.places(j)
 	switch {
-	case len(places) == 0 || j.Reservation != "" || len(j.Planned) == 0 && !LacksNodes(*j) && !mayBeLimited(*j) || len(h.DoorsOf(j.ID)) > 0 && !j.IsTasks():
+	case len(places) == 0 || j.Priority == 0 || j.Reservation != "" || len(j.Planned) == 0 && !LacksNodes(*j) && !mayBeLimited(*j) || len(h.DoorsOf(j.ID)) > 0 && !j.IsTasks():
 		return false
-	case isLate(h.Scene, j) || h.roomBeside(j) < 1 || len(j.Planned) > 0 && !h.mayHaveDoor(j):
+	case isLate(h.Scene, j) || h.roomBeside(j) < 1 || len(j.Planned) > 0 && j.User == "":
 		return true
 	}
 	set := places[0]
@@ -174,6 +174,10 @@ func (h *handout) offer(left []*scene.Node) {
 			continue
 		}
 		inSlurm := &limits{Scene: h.Scene} // jobs behind doors do not count under Slurm's limits yet
+		var needs []string // nodes that it gets only without their machines
+		if len(doors) == 0 && !h.rests(j) {
+			needs, _ = slurm.Expand(j.Needs)
+		}
 		for _, set := range h.places(j) {
 			if isClosed(h.Scene, j, set) || inSlurm.obstacle(j, set) != "" {
 				continue
@@ -202,8 +206,10 @@ func (h *handout) offer(left []*scene.Node) {
 				h.Leaves[d] = up
 			}
 			idle[set], left = slices.DeleteFunc(idle[set], isIn), slices.DeleteFunc(left, isIn)
+			needs = nil
 			break
 		}
+		left = slices.DeleteFunc(left, func(m *scene.Node) bool { return slices.Contains(needs, m.Name) })
 	}
 }
 

@@ -25,6 +25,9 @@ func (j Job) FitsAlike(n Node) bool {
 	return known && (cpus <= 1 || n.CPUs >= cpus) && (memory == 0 || n.Memory >= memory)
 }
 
+// MayFit reports whether FitsAlike is true, or alternatives of features leave it open.
+func (j Job) MayFit(n Node) bool { return j.FitsAlike(n) || strings.ContainsAny(j.Features, "|[(*") }
+
 // cpusOfEach returns how many CPUs the job requests of each node, rounded up.
 func (j Job) cpusOfEach() int {
 	return max(j.NodeCPUs, (j.CPUs+max(j.NodeCount, 1)-1)/max(j.NodeCount, 1))

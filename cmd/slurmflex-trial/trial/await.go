@@ -21,7 +21,7 @@ func (t *trial) observe(ctx context.Context) (*snapshot, error) {
 }
 
 func (t *trial) read(ctx context.Context) (l snapshot, err error) {
-	l.at = t.now()
+	l.at = time.Now()
 	l.group, err = t.cloud.Group(ctx, t.spec.region, t.spec.group())
 	if t.seen.note("read group", nil, err); err != nil {
 		return l, err
@@ -85,7 +85,7 @@ func (t *trial) awaiting(request string) string {
 // snapshots at both moments, or nil for a moment that it did not reach. When the time is up, it
 // cancels the request.
 func (t *trial) await(ctx context.Context, request string) (ended, running *snapshot, err error) {
-	name, begun, more := t.spec.request(request).Instances[0], t.now(), lagging
+	name, begun, more := t.spec.request(request).Instances[0], time.Now(), lagging
 	for ctx.Err() == nil {
 		l, err := t.observe(ctx)
 		if err != nil {
@@ -105,7 +105,7 @@ func (t *trial) await(ctx context.Context, request string) (ended, running *snap
 			return ended, l, nil
 		case runs:
 			more--
-		case t.now().Sub(begun) >= t.spec.wait:
+		case time.Since(begun) >= t.spec.wait:
 			_ = t.cancelLive(ctx, l.group) // if it fails, leave tries again
 			return ended, nil, fmt.Errorf("no machine within %s %s", t.spec.wait, r.Message)
 		}
@@ -118,7 +118,7 @@ func (t *trial) await(ctx context.Context, request string) (ended, running *snap
 // machine.
 func (t *trial) awaitGone(name string) func(context.Context) (*snapshot, error) {
 	return func(ctx context.Context) (*snapshot, error) {
-		begun := t.now()
+		begun := time.Now()
 		for ctx.Err() == nil {
 			l, err := t.observe(ctx)
 			if err != nil {
@@ -126,7 +126,7 @@ func (t *trial) awaitGone(name string) func(context.Context) (*snapshot, error) 
 			}
 			member, in := l.member(name)
 			_, listed := l.machine(name)
-			late := t.now().Sub(begun) >= goneLimit
+			late := time.Since(begun) >= goneLimit
 			switch {
 			case !listed && (late || !in || member.Lost()):
 				return l, nil

@@ -24,11 +24,11 @@ func (t *trial) leave(ctx context.Context) (left []string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
-	begun, failed, said := t.now(), 0, false
+	begun, failed, said := time.Now(), 0, false
 	for {
 		l, unsure, wrong := t.remains(ctx)
 		there := len(names(l)) > 0
-		late := unsure && t.now().Sub(begun) < lateLimit
+		late := unsure && time.Since(begun) < lateLimit
 		if wrong == nil && !there && !late {
 			return nil, nil
 		}

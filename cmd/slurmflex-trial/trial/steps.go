@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"slurmflex/mig"
 )
@@ -154,10 +155,10 @@ func call(do func(context.Context) error) func(context.Context) (*snapshot, erro
 }
 
 func (t *trial) readClock(ctx context.Context) error {
-	before := t.now()
+	before := time.Now()
 	there, err := t.cloud.Clock(ctx, t.spec.region)
 	if err == nil {
-		t.seen.clock = &offset{before, there, t.now()}
+		t.seen.clock = &offset{before, there, time.Now()}
 	}
 	return err
 }

@@ -12,32 +12,8 @@ import (
 	"errors"
 	"time"
 
-	"slurmflex/mig"
+	"slurmflex/mig/gce"
 )
-
-// cloud lists the calls to Compute that a trial makes.
-type cloud interface {
-	Template(ctx context.Context, link string) (mig.Template, error)
-	Clock(ctx context.Context, region string) (time.Time, error)
-	Region(ctx context.Context, name string) (mig.Region, error)
-	Zone(ctx context.Context, name string) (mig.Zone, error)
-	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
-	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
-	Policies(ctx context.Context, cluster string, regions []string) ([]mig.Policy, map[string]error)
-	Instances(ctx context.Context, cluster string, regions []string, zones ...string) ([]mig.Instance, map[string]error)
-	Group(ctx context.Context, region, name string) (mig.Group, error)
-	Members(ctx context.Context, region, group string) ([]mig.Member, error)
-
-	CreatePolicy(ctx context.Context, p mig.PolicySpec) error
-	DeletePolicy(ctx context.Context, region, name string) error
-	CreateGroup(ctx context.Context, g mig.GroupSpec) error
-	CreateRequest(ctx context.Context, region, group string, r mig.RequestSpec) error
-	CancelRequest(ctx context.Context, region, group, request string) error
-	DeleteRequest(ctx context.Context, region, group, request string) error
-	DeleteInstances(ctx context.Context, region, group string, instances []mig.Instance) error
-	DeleteVMs(ctx context.Context, instances []mig.Instance) error
-	DeleteGroup(ctx context.Context, region, group string) error
-}
 
 const (
 	// callLimit bounds one call and its operation. Validating a request alone may take two minutes.
@@ -49,9 +25,8 @@ const (
 // trial is one trial. Its methods are not safe for concurrent use.
 type trial struct {
 	spec  spec
-	cloud cloud
+	cloud *gce.Client
 	again *again            // carries the cloud's calls
-	now   func() time.Time  // this host's clock
 	say   func(what string) // is called with a message before each step
 
 	seen     seen

@@ -170,11 +170,10 @@ func (t *trial) createGroup(ctx context.Context) error {
 // createTwice creates the group with a call that is sent twice.
 func (t *trial) createTwice(ctx context.Context) error {
 	t.created = true
-	t.again.arm()
+	t.again.armed.Store(true)
 	err := t.createGroup(ctx)
 	if err == nil {
-		names := t.again.operations()
-		t.seen.operations = &names
+		t.seen.operations = &t.again.names
 	}
 	return err
 }

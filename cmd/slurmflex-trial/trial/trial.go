@@ -24,12 +24,11 @@ const (
 
 // trial is one trial. Its methods are not safe for concurrent use.
 type trial struct {
-	spec  spec
+	seen
 	cloud *gce.Client
 	again *again            // carries the cloud's calls
 	say   func(what string) // is called with a message before each step
 
-	seen     seen
 	obstacle string // the first reason why later checks were skipped
 	created  bool   // a group may have been created
 }
@@ -37,7 +36,6 @@ type trial struct {
 // run makes the trial and deletes everything that the trial created, even if ctx ends. It finishes
 // a call that has started, so that it knows what the call created.
 func (t *trial) run(ctx context.Context) report {
-	t.seen.spec = t.spec
 	for _, s := range t.steps() {
 		t.step(ctx, s)
 	}
@@ -55,7 +53,7 @@ func (t *trial) step(ctx context.Context, s step) {
 		return
 	}
 	for _, name := range s.needs {
-		r := t.seen.results[name]
+		r := t.results[name]
 		if r != nil && r.err != nil {
 			t.give(r.err.Error())
 		}
@@ -63,14 +61,11 @@ func (t *trial) step(ctx context.Context, s step) {
 			return
 		}
 	}
-	if s.after != "" && t.seen.results[s.after] == nil {
-		return
-	}
 	if s.does != "" {
 		t.say(s.does)
 	}
 	if l, err := s.run(ctx); !errors.Is(err, errSkipped) {
-		t.seen.note(s.name, l, err)
+		t.note(s.name, l, err)
 	}
 }
 
@@ -81,9 +76,11 @@ func (t *trial) give(reason string) {
 	}
 }
 
-// bounded makes a call with a time limit of its own. The call continues after ctx has ended.
-func bounded(ctx context.Context, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
-	defer cancel()
-	return call(ctx)
+// bounded gives an act a time limit of its own. The act continues after ctx has ended.
+func bounded(do act) act {
+	return func(ctx context.Context) (*snapshot, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
+		defer cancel()
+		return do(ctx)
+	}
 }

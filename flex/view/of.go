@@ -201,7 +201,7 @@ func (b *builder) groups() []Group {
 		group.Instances = slurm.Fold(names[g.ID()])
 		for _, r := range g.Requests {
 			request := Request{
-				Name: r.Name, State: string(r.State), Nodes: slurm.Fold(r.Instances), Count: len(r.Instances),
+				Name: r.Name, State: r.State, Nodes: slurm.Fold(r.Instances), Count: len(r.Instances),
 				Lease: Seconds(r.Duration), CreatedAt: second(r.Created), Cause: causeOf(r.Cause), Error: r.Message,
 			}
 			group.Requests = append(group.Requests, request)
@@ -242,7 +242,7 @@ func (b *builder) jobs() []Job {
 // plans for a waiting job is left out.
 func JobOf(s *scene.Scene, j *slurm.Job) Job {
 	job := numbered(j)
-	job.Partition, job.State, job.User = j.Partition, string(j.State), userOf(s, j)
+	job.Partition, job.State, job.User = j.Partition, j.State, userOf(s, j)
 	job.Nodes, job.NodeCount, job.GPUs = j.Nodes, j.NodeCount, j.GPUs
 	if j.State.Waits() {
 		job.Reason = j.Reason

@@ -83,7 +83,7 @@ func (b *builder) waiting(w demand.Wait) Row {
 	row.Failed, row.NextAt = w.Failed, second(w.Next)
 	row.trouble(w.Trouble)
 	row.FailingSince, row.RetryEvery = second(w.Failing.Since), Seconds(w.Failing.Every())
-	row.GiveUpAt, row.GiveUpBy, row.Then = second(w.Until), string(w.By), string(w.Then)
+	row.GiveUpAt, row.GiveUpBy, row.Then = second(w.Until), w.By, w.Then
 	return row
 }
 
@@ -252,7 +252,7 @@ func (b *builder) boots(row *Row) {
 	case b.scene.WouldEnd(m.Holders):
 		row.Then = "replace"
 	default:
-		row.Then = string(action.Requeue)
+		row.Then = action.Requeue
 	}
 }
 

@@ -3,8 +3,6 @@ package view
 import (
 	"slices"
 	"time"
-
-	"slurmflex/slurm"
 )
 
 // Totals holds the view's totals.
@@ -62,7 +60,7 @@ func (v View) Totals() Totals {
 	}
 	for _, j := range v.Jobs {
 		switch {
-		case !slurm.JobState(j.State).Waits() || !v.onFlexNodes(j):
+		case !j.State.Waits() || !v.onFlexNodes(j):
 		case j.isHeld():
 			t.Held++
 		default:

@@ -15,6 +15,10 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // View is a cluster as one reconcile pass saw it.
@@ -195,14 +199,14 @@ type Row struct {
 	// RetryEvery is the average time between two of these calls.
 	RetryEvery Seconds `json:"retry_interval_seconds,omitzero"`
 
-	GiveUpAt time.Time `json:"gives_up_at,omitzero"`  // when the wait or the boot reaches its limit; absent while the clock of provision_timeout is stopped
-	GiveUpBy string    `json:"gives_up_by,omitempty"` // that limit: provision_timeout, slurmflex:wait, --deadline or boot_timeout
-	Then     string    `json:"then,omitempty"`        // what happens then
-	Estimate *Estimate `json:"estimate,omitempty"`    // of the wait, if the history suffices
-	Cause    string    `json:"cause,omitempty"`       // of the last error, as in the metrics
-	Brief    string    `json:"brief,omitempty"`       // the last error in a few words
-	Quota    *UsedUp   `json:"quota,omitempty"`       // exhausted quota, if Google named it
-	Error    string    `json:"error,omitempty"`       // Google's last error message
+	GiveUpAt time.Time      `json:"gives_up_at,omitzero"`  // when the wait or the boot reaches its limit; absent while the clock of provision_timeout is stopped
+	GiveUpBy demand.Limiter `json:"gives_up_by,omitempty"` // that limit: provision_timeout, slurmflex:wait, --deadline or boot_timeout
+	Then     action.Then    `json:"then,omitempty"`        // what happens then
+	Estimate *Estimate      `json:"estimate,omitempty"`    // of the wait, if the history suffices
+	Cause    string         `json:"cause,omitempty"`       // of the last error, as in the metrics
+	Brief    string         `json:"brief,omitempty"`       // the last error in a few words
+	Quota    *UsedUp        `json:"quota,omitempty"`       // exhausted quota, if Google named it
+	Error    string         `json:"error,omitempty"`       // Google's last error message
 }
 
 // UsedUp is a quota without room for a request.
@@ -256,26 +260,26 @@ type Group struct {
 type Request struct {
 	Name string `json:"request"`
 	// State is in the API's words: CREATING, ACCEPTED, SUCCEEDED, FAILED, CANCELLED.
-	State     string    `json:"state"`
-	Nodes     string    `json:"nodes"` // hostlist
-	Count     int       `json:"count"`
-	Lease     Seconds   `json:"lease_seconds"`
-	CreatedAt time.Time `json:"created_at,omitzero"`
-	Cause     string    `json:"cause,omitempty"`
-	Error     string    `json:"error,omitempty"`
+	State     mig.RequestState `json:"state"`
+	Nodes     string           `json:"nodes"` // hostlist
+	Count     int              `json:"count"`
+	Lease     Seconds          `json:"lease_seconds"`
+	CreatedAt time.Time        `json:"created_at,omitzero"`
+	Cause     string           `json:"cause,omitempty"`
+	Error     string           `json:"error,omitempty"`
 }
 
 // Job is a job in Slurm's queue.
 type Job struct {
-	ID        uint32 `json:"job"`                  // raw id
-	ArrayID   uint32 `json:"array,omitzero"`       // raw id of the array, if the job is a task
-	ArrayTask string `json:"array_task,omitempty"` // its index, or the indexes that Slurm has not split off
-	HetID     uint32 `json:"het,omitzero"`         // raw id of a heterogeneous job's first component
-	HetOffset uint32 `json:"het_offset,omitzero"`  // the component's index; absent: 0
-	User      string `json:"user,omitempty"`
-	Partition string `json:"partition"`        // several are joined by commas
-	State     string `json:"state"`            // Slurm's word
-	Reason    string `json:"reason,omitempty"` // why it is pending, in Slurm's words
+	ID        uint32         `json:"job"`                  // raw id
+	ArrayID   uint32         `json:"array,omitzero"`       // raw id of the array, if the job is a task
+	ArrayTask string         `json:"array_task,omitempty"` // its index, or the indexes that Slurm has not split off
+	HetID     uint32         `json:"het,omitzero"`         // raw id of a heterogeneous job's first component
+	HetOffset uint32         `json:"het_offset,omitzero"`  // the component's index; absent: 0
+	User      string         `json:"user,omitempty"`
+	Partition string         `json:"partition"`        // several are joined by commas
+	State     slurm.JobState `json:"state"`            // Slurm's word
+	Reason    string         `json:"reason,omitempty"` // why it is pending, in Slurm's words
 	// Obstacle is why no machines are requested while the job is pending.
 	Obstacle string `json:"obstacle,omitempty"`
 	// FreesAt is when the first job ends at the latest that has nodes which the job lacks.

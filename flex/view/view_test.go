@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -113,7 +114,7 @@ func TestHiddenJobsHaveNoOwner(t *testing.T) {
 }
 
 func TestBootingRowSaysWhatFollowsBootTimeout(t *testing.T) {
-	for want, given := range map[string]func(*world){
+	for want, given := range map[action.Then]func(*world){
 		"requeue":    func(s *world) { s.waiting(812, "alpha-a3-0") },
 		"replace":    func(s *world) { s.waiting(812, "alpha-a3-0"); s.Snap.Requeues[812] = false },
 		"power down": func(s *world) { s.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP") },

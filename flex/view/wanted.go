@@ -27,7 +27,7 @@ func (v View) Wanted(r Row) (size int, since time.Time) {
 	if g.isShared() {
 		return size, since // its other requests are for other jobs
 	}
-	for i := live - 1; i >= 0 && g.Requests[i].State == string(mig.Failed) && !needsAdmin(g.Requests[i].Cause); i-- {
+	for i := live - 1; i >= 0 && g.Requests[i].State == mig.Failed && !needsAdmin(g.Requests[i].Cause); i-- {
 		since = g.Requests[i].CreatedAt
 	}
 	return size, since

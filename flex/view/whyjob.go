@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -36,7 +37,7 @@ func (e *explainer) array(id uint32, tasks []Job) {
 	for i, j := range tasks {
 		of := j.inSlurm()
 		switch count := max(len(of.Tasks()), 1); {
-		case slurm.JobState(j.State).AtWork():
+		case j.State.AtWork():
 			run += count
 		case !j.isUnplaced():
 			get += count
@@ -184,10 +185,10 @@ func (e *explainer) components(j Job) {
 	var others []string
 	for _, other := range e.Jobs {
 		if other.HetID == j.HetID && other.ID != j.ID {
-			others = append(others, other.Name()+" is "+other.State)
+			others = append(others, other.Name()+" is "+string(other.State))
 		}
 	}
-	if text := "the components of a heterogeneous job start together"; len(others) > 0 && !slurm.JobState(j.State).AtWork() {
+	if text := "the components of a heterogeneous job start together"; len(others) > 0 && !j.State.AtWork() {
 		e.Next = joined(e.Next, text+": "+strings.Join(others, ", "))
 	}
 }
@@ -204,7 +205,7 @@ func (v View) setsOf(partition string) []NodeSet {
 }
 
 // isUnplaced reports whether the job waits in the queue without nodes chosen by Slurm or slurmflex.
-func (j Job) isUnplaced() bool { return isWaiting(j) && j.Awaits == "" }
+func (j Job) isUnplaced() bool { return j.State.Waits() && j.Awaits == "" }
 
 // placed explains a job that has nodes, or for which machines are requested.
 func (e *explainer) placed(j Job, rows []Row) {
@@ -213,20 +214,19 @@ func (e *explainer) placed(j Job, rows []Row) {
 		order = byPlace
 	}
 	e.rows(rows, order)
-	state := slurm.JobState(j.State)
 	lost := slices.ContainsFunc(rows, func(r Row) bool { return r.State == Lost })
 	switch {
 	case lost:
-	case state == slurm.JobRunning:
+	case j.State == slurm.JobRunning:
 		e.State = "RUNNING" + e.since(j.StartAt)
 		e.early(j, rows)
-	case state == slurm.JobCompleting:
+	case j.State == slurm.JobCompleting:
 		e.State, e.Next = "ENDING (COMPLETING)", "its nodes are available again when Slurm has finished with it"
 	case e.begins(j):
 		e.Cause, e.Next = "", "Slurm starts it at "+e.on(j.StartAt)+" at the earliest (BeginTime)"
-	case isReady(j, rows) && isWaiting(j) && !slurm.LacksNodes(j.Reason) && !slices.Contains([]string{"", "None", "Reservation"}, j.Reason):
+	case isReady(j, rows) && j.State.Waits() && !slurm.LacksNodes(j.Reason) && !slices.Contains([]string{"", "None", "Reservation"}, j.Reason):
 		e.State, e.Cause, e.Next = "WAITS, all its nodes are up", slurmsCause(j.Reason), "Slurm starts it once that has changed; others may use the machines before"
-	case e.State == "STARTING" && j.HetID != 0 && isWaiting(j):
+	case e.State == "STARTING" && j.HetID != 0 && j.State.Waits():
 		e.State = "READY, all its nodes are up"
 	case isReady(j, rows) && j.Awaits != "":
 		e.State, e.Next = "STARTING, all its nodes are up", "Slurm starts it within seconds"
@@ -238,7 +238,7 @@ func (e *explainer) placed(j Job, rows []Row) {
 	if j.Places > 1 && strings.HasPrefix(e.Next, "starts ") {
 		e.Next = fmt.Sprintf("starts in the first of its %d places with all machines registered", j.Places)
 	}
-	if at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Returning && r.Then == "hold" }); at >= 0 {
+	if at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Returning && r.Then == action.Hold }); at >= 0 {
 		e.Next = "once the cause is fixed, an admin releases it: scontrol release " + j.address()
 	}
 }
@@ -266,7 +266,7 @@ func isReady(j Job, rows []Row) bool {
 	}
 	for place, n := range up {
 		if n >= j.NodeCount && !lacks[place] {
-			return j.HetID == 0 && (slurm.JobState(j.State) == slurm.JobConfiguring || j.Awaits != "")
+			return j.HetID == 0 && (j.State == slurm.JobConfiguring || j.Awaits != "")
 		}
 	}
 	return false
@@ -274,7 +274,7 @@ func isReady(j Job, rows []Row) bool {
 
 // elsewhere explains a job on nodes for which slurmflex has neither a machine nor a wait.
 func (e *explainer) elsewhere(j Job) {
-	e.State = j.State
+	e.State = string(j.State)
 	if len(j.Nodes) > 0 {
 		e.State += " on " + j.Nodes.String()
 	}
@@ -287,7 +287,7 @@ func (e *explainer) elsewhere(j Job) {
 		e.Cause = e.brief(e.unreadText(sets[at].Region))
 	default:
 		e.Cause = "slurmflex finds no machine and no request there"
-		if e.Next = "the next pass looks again"; slurm.JobState(j.State) == slurm.JobRunning {
+		if e.Next = "the next pass looks again"; j.State == slurm.JobRunning {
 			e.Next = "after SlurmdTimeout, Slurm requeues the job, or ends it if it cannot be requeued"
 		}
 	}

@@ -102,7 +102,7 @@ func (e *explainer) nextOfPending(j Job) string {
 		return "an admin starts it: systemctl start slurmflex"
 	case e.Cause == e.brief(e.unreadText(sets[0].Region)) && e.Cause != "":
 		return "each pass tries to read the region again"
-	case j.isHeld(), slurm.JobState(j.State) == slurm.JobPending && j.Reason == "DependencyNeverSatisfied":
+	case j.isHeld(), j.State == slurm.JobPending && j.Reason == "DependencyNeverSatisfied":
 		return ""
 	case !j.NextAt.IsZero():
 		return "machines are requested again from " + e.on(j.NextAt)

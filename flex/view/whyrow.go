@@ -11,7 +11,6 @@ import (
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // cause returns the one cause of the row's state, which all outputs show; empty without a cause.
@@ -235,9 +234,9 @@ func (e *explainer) givesUp(r Row) string {
 	switch {
 	case r.GiveUpAt.IsZero():
 		return ""
-	case r.GiveUpBy == string(demand.ByDeadline) && r.Then == string(action.Cancel):
+	case r.GiveUpBy == demand.ByDeadline && r.Then == action.Cancel:
 		return "cancelled at " + e.at(r.GiveUpAt) + " unless it starts by then (--deadline)"
-	case r.GiveUpBy == string(demand.ByDeadline):
+	case r.GiveUpBy == demand.ByDeadline:
 		return "Slurm ends it at " + e.at(r.GiveUpAt) + " unless it starts by then (--deadline)"
 	}
 	return fmt.Sprintf("%s at %s unless served by then (%s)", becomes(r.Then), e.at(r.GiveUpAt), r.GiveUpBy)
@@ -261,7 +260,7 @@ func (e *explainer) attempts(r Row) {
 	g, _ := e.find(r.Group)
 	recorded := false
 	for _, request := range g.Requests {
-		if request.State == string(mig.Failed) && request.Name != r.Request {
+		if request.State == mig.Failed && request.Name != r.Request {
 			recorded = recorded || request.Error == r.Error
 			e.detail("Request %s/%s, made at %s, failed (%s): %s.", g.Name, request.Name,
 				e.at(request.CreatedAt), request.Cause, strings.TrimSuffix(request.Error, "."))
@@ -339,15 +338,12 @@ func (r Row) one(one, several string) string {
 }
 
 // becomes describes what happens to a job when it loses its nodes.
-func becomes(then string) string {
+func becomes(then action.Then) string {
 	switch then {
-	case "hold":
+	case action.Hold:
 		return "held"
-	case "cancel":
+	case action.Cancel:
 		return "cancelled"
 	}
 	return "requeued"
 }
-
-// isWaiting reports whether the job is in Slurm's queue without nodes.
-func isWaiting(j Job) bool { return slurm.JobState(j.State).Waits() }

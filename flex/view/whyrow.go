@@ -119,7 +119,10 @@ func (e *explainer) causeOfRow(r Row) string {
 
 // requestOf describes the request for the row's nodes, or the one that will be made.
 func (e *explainer) requestOf(r Row) string {
-	text := e.machinesWanted(r)
+	text := e.machines(r)
+	if e.isLease(r) && r.Lease > 0 {
+		text += " for " + Span(time.Duration(r.Lease))
+	}
 	switch {
 	case !r.Waits() && r.State != Cancelling || r.State == Returning:
 		return ""
@@ -131,18 +134,10 @@ func (e *explainer) requestOf(r Row) string {
 	return fmt.Sprintf("%s since %s, %s/%s", text, e.at(r.RequestedAt), r.Group, r.Request)
 }
 
-// machinesWanted describes what was or will be requested from Google.
-func (e *explainer) machinesWanted(r Row) string {
-	text := fmt.Sprintf("%d × %s (%s)", r.Count, e.machineOf(r), r.Nodes)
-	if e.isLease(r) && r.Lease > 0 {
-		text += " for " + Span(time.Duration(r.Lease))
-	}
-	return text
-}
-
-func (e *explainer) machineOf(r Row) string {
+// machines describes the machines that the row's nodes have or lack.
+func (e *explainer) machines(r Row) string {
 	set, _ := e.NodeSet(r.NodeSet)
-	return cmp.Or(set.Machine, "machine")
+	return fmt.Sprintf("%d × %s (%s)", r.Count, cmp.Or(set.Machine, "machine"), r.Nodes)
 }
 
 // isLease reports whether the row's capacity has a queue and a lease. Other capacity is created at
@@ -157,7 +152,7 @@ func (e *explainer) machinesOf(r Row) string {
 	if r.Waits() || r.State == Cancelling || r.State == Lost {
 		return ""
 	}
-	text := fmt.Sprintf("%d × %s (%s)", r.Count, e.machineOf(r), r.Nodes)
+	text := e.machines(r)
 	if r.Zone != "" {
 		text += " in " + r.Zone
 	}
@@ -172,12 +167,10 @@ func (e *explainer) nextOf(r Row) string {
 	switch r.State {
 	case Requesting, Waiting:
 		return e.nextRequest(r)
-	case Queued:
+	case Queued, Booting:
 		return joined(e.starts(r), e.givesUp(r))
 	case Lost:
 		return e.afterLoss(r)
-	case Booting:
-		return e.afterBoot(r)
 	case Running, Starting, Idle, Down:
 		return e.untilEnd(r)
 	case Orphaned:
@@ -229,7 +222,7 @@ func (e *explainer) starts(r Row) string {
 	return "starts " + ready
 }
 
-// givesUp describes when the wait ends, and what happens to the job.
+// givesUp describes when the wait or the boot ends, and what happens to the job.
 func (e *explainer) givesUp(r Row) string {
 	switch {
 	case r.GiveUpAt.IsZero():
@@ -238,6 +231,8 @@ func (e *explainer) givesUp(r Row) string {
 		return "cancelled at " + e.at(r.GiveUpAt) + " unless it starts by then (--deadline)"
 	case r.GiveUpBy == demand.ByDeadline:
 		return "Slurm ends it at " + e.at(r.GiveUpAt) + " unless it starts by then (--deadline)"
+	case r.State == Booting:
+		return fmt.Sprintf("powered down at %s unless registered by then (%s)", e.at(r.GiveUpAt), r.GiveUpBy)
 	}
 	return fmt.Sprintf("%s at %s unless served by then (%s)", becomes(r.Then), e.at(r.GiveUpAt), r.GiveUpBy)
 }
@@ -279,17 +274,6 @@ func (e *explainer) afterLoss(r Row) string {
 		return "after SlurmdTimeout, " + requeues
 	}
 	return "the next pass sets the " + r.one("node", "nodes") + " down (drained: after SlurmdTimeout); " + requeues
-}
-
-func (e *explainer) afterBoot(r Row) string {
-	starts, limit := "", ""
-	if len(r.Jobs) > 0 {
-		starts = "starts once " + r.one("its machine has", "all machines have") + " registered"
-	}
-	if !r.GiveUpAt.IsZero() {
-		limit = "powered down at " + e.at(r.GiveUpAt) + " unless registered by then (boot_timeout)"
-	}
-	return joined(starts, limit)
 }
 
 // untilEnd describes how long machines that are up stay.

@@ -26,7 +26,9 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(), Limits: b.limits(),
 		Skipped: []Skipped{}, Problems: []string{}, Listed: []Problem{}, Actions: []Action{},
 	}
-	v.addProblems(p.Problems)
+	for _, p := range p.Problems {
+		v.Problems, v.Listed = append(v.Problems, p.Text), append(v.Listed, Problem{p.Key, p.About, p.Text})
+	}
 	for _, row := range snap.Unread {
 		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
 	}
@@ -38,24 +40,12 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	return v
 }
 
-// addProblems adds problems to the view.
-func (v *View) addProblems(found scene.Problems) {
-	for _, p := range found {
-		v.Problems, v.Listed = append(v.Problems, p.Text), append(v.Listed, Problem{p.Key, p.About, p.Text})
-	}
-}
-
 // builder makes the parts of a view.
 type builder struct {
 	scene  *scene.Scene     // shows unread regions as last known
 	unseen map[string]error // errors of the unread regions
 	plan   plan.Plan
 	line   map[uint32][]plan.Ahead
-}
-
-func (b *builder) isStatic(node string) bool {
-	set, index, ok := b.scene.Config.Find(node)
-	return ok && set.IsStatic(index)
 }
 
 func (b *builder) regions() []Region {
@@ -105,12 +95,7 @@ func (b *builder) nodeSets() []NodeSet {
 }
 
 // knownAt returns when an unread region was last read; zero if it was read now, or never.
-func (b *builder) knownAt(region string) time.Time {
-	if known, ok := b.scene.Seen.LastKnown[region]; ok {
-		return second(known.At)
-	}
-	return time.Time{}
-}
+func (b *builder) knownAt(region string) time.Time { return second(b.scene.Seen.LastKnown[region].At) }
 
 func (b *builder) partitions(nodeset string) []string {
 	names := []string{}
@@ -241,9 +226,10 @@ func (b *builder) jobs() []Job {
 // JobOf returns a job as Slurm shows it, with its AdminComment from slurmflex. The start that Slurm
 // plans for a waiting job is left out.
 func JobOf(s *scene.Scene, j *slurm.Job) Job {
-	job := numbered(j)
-	job.Partition, job.State, job.User = j.Partition, j.State, userOf(s, j)
-	job.Nodes, job.NodeCount, job.GPUs = j.Nodes, j.NodeCount, j.GPUs
+	job := Job{
+		ID: j.ID, ArrayID: j.Array(), ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset, Partition: j.Partition, State: j.State, User: userOf(s, j),
+		Nodes: j.Nodes, NodeCount: j.NodeCount, GPUs: j.GPUs,
+	}
 	if j.State.Waits() {
 		job.Reason = j.Reason
 	} else {
@@ -298,10 +284,9 @@ func (b *builder) start(j *slurm.Job) time.Time {
 
 // mayUse reports whether one of the job's partitions has one of the nodes.
 func (b *builder) mayUse(j *slurm.Job, nodes []string) bool {
-	partitions := strings.Split(j.Partition, ",")
 	return slices.ContainsFunc(nodes, func(name string) bool {
 		set := b.scene.Config.FlexSetOf(name)
-		return set != nil && slices.ContainsFunc(b.partitions(set.Name), func(p string) bool { return slices.Contains(partitions, p) })
+		return set != nil && slices.ContainsFunc(b.partitions(set.Name), Job{Partition: j.Partition}.mayUse)
 	})
 }
 
@@ -319,15 +304,6 @@ func (b *builder) unused(j *slurm.Job) int {
 		}
 	}
 	return max(0, least-j.GPUs)
-}
-
-// numbered returns a job that has only its numbers.
-func numbered(j *slurm.Job) Job {
-	job := Job{ID: j.ID, ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset}
-	if j.ArrayID != j.ID || j.ArrayTask != "" {
-		job.ArrayID = j.ArrayID
-	}
-	return job
 }
 
 // userOf returns the owner of the job, or "" if Slurm hides the owner.

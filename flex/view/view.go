@@ -334,7 +334,7 @@ func (v View) region(name string) Region {
 // Unread reports whether some region could not be read, so that things missing from the view may
 // exist.
 func (v View) Unread() bool {
-	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.ReadFail != "" })
+	return v.butUnread() != ""
 }
 
 // Seconds is a duration that is a number of seconds in JSON.

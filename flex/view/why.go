@@ -34,7 +34,7 @@ func (v View) Why(subject string, now time.Time, past *Past) (Answer, error) {
 		past = new(*past)
 		past.Events = slices.Clone(past.Events)
 	}
-	e := &explainer{View: v, now: now, Answer: Answer{Envelope: EnvelopeOf("why"), SeenAt: v.SeenAt, Details: []string{}, Past: past, now: now}}
+	e := &explainer{View: v, Answer: Answer{Envelope: EnvelopeOf("why"), SeenAt: v.SeenAt, Details: []string{}, Past: past, now: now}}
 	group, _, _ := strings.Cut(subject, "/")
 	job, isJob := parseNumber(subject)
 	switch {
@@ -83,9 +83,6 @@ func (v View) butUnread() string {
 type explainer struct {
 	View   `json:"-"` // explainer is never written as JSON
 	Answer `json:"-"`
-	now    time.Time
-
-	id uint32 // job that the answer is about; 0: none
 }
 
 // detail adds a detail, unless the answer already has it.

@@ -80,8 +80,9 @@ func (j Job) example(array uint32) string {
 // gone describes a job that is not in the queue. The raw id of a former task or component is
 // unknown, and groups are named after the raw id.
 func (e *explainer) gone(subject string, n number) {
+	id := uint32(0) // none
 	if n.isRaw() {
-		e.id = n.id
+		id = n.id
 	}
 	e.Subject = "job " + subject
 	for _, row := range e.Skipped {
@@ -92,7 +93,7 @@ func (e *explainer) gone(subject string, n number) {
 		}
 	}
 	if e.Past != nil {
-		e.id = e.Past.Job.ID
+		id = e.Past.Job.ID
 		e.Subject = "job " + e.Past.Job.owned(e.Past.Job.Name())
 		e.ended(e.Past)
 	} else {
@@ -100,13 +101,13 @@ func (e *explainer) gone(subject string, n number) {
 		e.YouCan = "sacct -j " + subject + ", if accounting is enabled"
 	}
 	for _, g := range e.Groups {
-		if e.id != 0 && g.Job == e.id {
+		if id != 0 && g.Job == id {
 			e.Machines = joined(e.Machines, g.remains())
 		}
 	}
 	if unread := e.butUnread(); unread != "" {
 		e.Machines = joined(e.Machines, "unknown: "+strings.TrimPrefix(unread, "; "))
-	} else if e.Machines == "" && e.id != 0 {
+	} else if e.Machines == "" && id != 0 {
 		e.Machines = "none left, and no requests"
 	}
 }
@@ -143,7 +144,6 @@ func (e *explainer) ended(p *Past) {
 
 // oneJob explains a job in the queue.
 func (e *explainer) oneJob(j Job, name string) {
-	e.id = j.ID
 	e.Subject = "job " + j.owned(name)
 	e.disown(j)
 	var ahead []string
@@ -195,13 +195,7 @@ func (e *explainer) components(j Job) {
 
 // setsOf returns the flex nodesets of a partition, or of several partitions joined by commas.
 func (v View) setsOf(partition string) []NodeSet {
-	var sets []NodeSet
-	for _, set := range v.NodeSets {
-		if slices.ContainsFunc(strings.Split(partition, ","), func(p string) bool { return slices.Contains(set.Partitions, p) }) {
-			sets = append(sets, set)
-		}
-	}
-	return sets
+	return keep(v.NodeSets, func(set NodeSet) bool { return slices.ContainsFunc(set.Partitions, Job{Partition: partition}.mayUse) })
 }
 
 // isUnplaced reports whether the job waits in the queue without nodes chosen by Slurm or slurmflex.
@@ -296,15 +290,11 @@ func (e *explainer) elsewhere(j Job) {
 // early states when a running job's nodes end, and advises to save before if that is noticeably before
 // its time limit.
 func (e *explainer) early(j Job, rows []Row) {
-	var first Row
-	for _, r := range rows {
-		if r.State != Lost && !r.EndsAt.IsZero() && (first.EndsAt.IsZero() || r.EndsAt.Before(first.EndsAt)) {
-			first = r
-		}
-	}
-	if first.EndsAt.IsZero() || j.StartAt.IsZero() {
+	rows = keep(rows, func(r Row) bool { return r.State != Lost && !r.EndsAt.IsZero() })
+	if len(rows) == 0 || j.StartAt.IsZero() {
 		return
 	}
+	first := slices.MinFunc(rows, func(a, b Row) int { return a.EndsAt.Compare(b.EndsAt) })
 	e.Next = e.untilEnd(first)
 	end := j.StartAt.Add(time.Duration(j.Limit))
 	switch {

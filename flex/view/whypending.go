@@ -21,10 +21,7 @@ func (e *explainer) pending(j Job) {
 
 // stateOfPending returns the state of a job without nodes.
 func (e *explainer) stateOfPending(j Job) string {
-	var names []string
-	for _, set := range e.setsOf(j.Partition) {
-		names = append(names, set.Name)
-	}
+	names := namesOf(e.setsOf(j.Partition))
 	held := ""
 	if done, ok := memo.DoneOf(j.Told); ok && j.isHeldByUs() && !done.At.IsZero() {
 		held = " since " + e.at(done.At)
@@ -151,13 +148,10 @@ func (e *explainer) fits(j Job) Seconds {
 	if !slurm.LacksNodes(j.Reason) {
 		return 0
 	}
-	in, needs := map[string]bool{}, max(j.NodeCount, 1)
-	for _, set := range e.setsOf(j.Partition) {
-		in[set.Name] = true
-	}
+	in, needs := namesOf(e.setsOf(j.Partition)), max(j.NodeCount, 1)
 	var ends []time.Time
 	for _, r := range e.Rows {
-		if in[r.NodeSet] && r.State == Idle && !r.EndsAt.IsZero() {
+		if slices.Contains(in, r.NodeSet) && r.State == Idle && !r.EndsAt.IsZero() {
 			ends = append(ends, slices.Repeat([]time.Time{r.EndsAt}, r.Count)...)
 		}
 	}

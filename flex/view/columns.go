@@ -153,14 +153,14 @@ func (t *table) row(tone Tone, cells []string, widths []int) {
 	line, used := "", 0
 	for i, cell := range cells {
 		if t.layout.Width > 0 && line != "" && used+widths[i] > t.layout.Width {
-			t.line(tone, "%s", strings.TrimRight(line, " "))
+			t.line(tone, strings.TrimRight(line, " "))
 			line, used = strings.Repeat(" ", indent), indent
 		}
 		cell = Clip(cell, widths[i])
 		line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+gap)
 		used += widths[i] + gap
 	}
-	t.line(tone, "%s", strings.TrimRight(line, " "))
+	t.line(tone, strings.TrimRight(line, " "))
 }
 
 // detail writes a row's details, on two lines at most.
@@ -168,10 +168,10 @@ func (t *table) detail(text string) {
 	lines := Wrap(Printable(text), "    ", t.textWidth())
 	first, rest, _ := strings.Cut(strings.TrimSuffix(lines, "\n"), "\n")
 	if first != "" {
-		t.line(Plain, "%s", first)
+		t.line(Plain, first)
 	}
 	if rest != "" {
-		t.line(Plain, "    %s", strings.Join(strings.Fields(rest), " "))
+		t.line(Plain, "    "+strings.Join(strings.Fields(rest), " "))
 	}
 }
 
@@ -188,17 +188,13 @@ func (v View) Pending() []Row {
 		}
 		key := likeness{j.Partition, j.User, v.causeOf(j)}
 		if _, ok := at[key]; !ok {
-			var names []string
-			for _, set := range sets {
-				names = append(names, set.Name)
-			}
 			text := "pending in partition " + j.Partition
 			if j.isHeldByUs() {
 				text = "held by slurmflex"
 			}
 			at[key] = len(rows)
 			rows = append(rows, Row{
-				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit,
+				NodeSet: strings.Join(namesOf(sets), ","), State: Pending, Lease: j.Limit,
 				Obstacle: text + ": " + key.cause, begins: j.Reason == slurm.BeginTime,
 			})
 			if j.User != "" {
@@ -214,9 +210,7 @@ func (v View) Pending() []Row {
 		if r.Lease != j.Limit {
 			r.Lease = 0
 		}
-		if !j.StartAt.IsZero() && (r.NextAt.IsZero() || j.StartAt.Before(r.NextAt)) {
-			r.NextAt = j.StartAt
-		}
+		r.NextAt = earlier(r.NextAt, j.StartAt)
 	}
 	return rows
 }

@@ -22,13 +22,12 @@ func (e *explainer) pending(j Job) {
 // stateOfPending returns the state of a job without nodes.
 func (e *explainer) stateOfPending(j Job) string {
 	names := namesOf(e.setsOf(j.Partition))
-	held := ""
-	if done, ok := memo.DoneOf(j.Told); ok && j.isHeldByUs() && !done.At.IsZero() {
-		held = " since " + e.at(done.At)
-	}
+	done, isDone := memo.DoneOf(j.Told)
 	switch {
+	case j.isHeldByUs() && isDone && !done.At.IsZero():
+		return "HELD by slurmflex since " + e.at(done.At)
 	case j.isHeldByUs():
-		return "HELD by slurmflex" + held
+		return "HELD by slurmflex"
 	case j.Reason == "JobHeldUser":
 		return "HELD by its owner"
 	case j.isHeld():

@@ -79,3 +79,12 @@ func (v View) hidesUsers() bool {
 func keep[T any](list []T, wanted func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(item T) bool { return !wanted(item) })
 }
+
+// first returns the first matching element of a list; the zero value if there is none.
+func first[T any](list []T, wanted func(T) bool) (found T, ok bool) {
+	at := slices.IndexFunc(list, wanted)
+	if at < 0 {
+		return found, false
+	}
+	return list[at], true
+}

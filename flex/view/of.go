@@ -117,19 +117,19 @@ func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 		unlike := func(other *config.NodeSet) bool {
 			return other == set || other.Flex == nil || machine == "" || b.machineType(other) != machine
 		}
-		at := slices.IndexFunc(b.scene.Seen.Partitions, func(is slurm.Partition) bool { return is.Name == p.Name && is.Up && is.Restricts == "" })
-		if at < 0 || len(sets) == 0 || slices.ContainsFunc(sets, unlike) {
+		is, up := first(b.scene.Seen.Partitions, func(is slurm.Partition) bool { return is.Name == p.Name && is.Up && is.Restricts == "" })
+		if !up || len(sets) == 0 || slices.ContainsFunc(sets, unlike) {
 			continue
 		}
 		other := Alternative{Partition: p.Name, Longest: Seconds(cmp.Or(b.scene.Config.LongestJob(p), config.NoLease))}
-		if limit := b.scene.Seen.Partitions[at].MaxTime; limit.Kind == slurm.LimitSet {
-			other.Longest = min(other.Longest, Seconds(limit.Duration))
+		if is.MaxTime.Kind == slurm.LimitSet {
+			other.Longest = min(other.Longest, Seconds(is.MaxTime.Duration))
 		}
 		for _, s := range sets {
 			other.Size += s.Size()
 		}
-		if most := b.scene.Seen.Partitions[at].MaxNodes; most > 0 {
-			other.Size = min(other.Size, most)
+		if is.MaxNodes > 0 {
+			other.Size = min(other.Size, is.MaxNodes)
 		}
 		all = append(all, other)
 	}
@@ -202,8 +202,7 @@ func (b *builder) jobs() []Job {
 	for _, j := range b.scene.Seen.Jobs {
 		job := JobOf(b.scene, &j)
 		job.StartAt, job.Unused = second(b.start(&j)), b.unused(&j)
-		if at := slices.IndexFunc(b.plan.Held, func(w demand.Wait) bool { return w.Job == j.ID }); at >= 0 {
-			w := b.plan.Held[at]
+		if w, held := first(b.plan.Held, func(w demand.Wait) bool { return w.Job == j.ID }); held {
 			job.Obstacle, job.NextAt, job.FreesAt = w.Obstacle, second(w.Next), second(w.Frees)
 		} else {
 			why, frees := unheld(&j)

@@ -10,7 +10,6 @@ package view
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 	"time"
 
@@ -314,21 +313,13 @@ type Skipped struct {
 
 // NodeSet returns the nodeset of that name.
 func (v View) NodeSet(name string) (NodeSet, bool) {
-	for _, set := range v.NodeSets {
-		if set.Name == name {
-			return set, true
-		}
-	}
-	return NodeSet{}, false
+	return first(v.NodeSets, func(s NodeSet) bool { return s.Name == name })
 }
 
 // region returns the region of that name; the zero value if it is unknown.
 func (v View) region(name string) Region {
-	at := slices.IndexFunc(v.Regions, func(r Region) bool { return r.Name == name })
-	if at < 0 {
-		return Region{}
-	}
-	return v.Regions[at]
+	r, _ := first(v.Regions, func(r Region) bool { return r.Name == name })
+	return r
 }
 
 // Unread reports whether some region could not be read, so that things missing from the view may

@@ -12,11 +12,10 @@ import (
 // history counts its waits in the same way.
 func (v View) Wanted(r Row) (size int, since time.Time) {
 	size, since = r.Count, r.RequestedAt
-	at := slices.IndexFunc(v.Groups, func(g Group) bool { return g.Name == r.Group && g.Region == r.Region })
-	if at < 0 {
+	g, known := first(v.Groups, func(g Group) bool { return g.Name == r.Group && g.Region == r.Region })
+	if !known {
 		return size, since
 	}
-	g := v.Groups[at]
 	live := len(g.Requests)
 	if r.Request != "" {
 		if live = slices.IndexFunc(g.Requests, func(q Request) bool { return q.Name == r.Request }); live < 0 {

@@ -116,11 +116,7 @@ func (e *explainer) since(start time.Time) string {
 
 // find returns the group of that name.
 func (v View) find(group string) (Group, bool) {
-	at := slices.IndexFunc(v.Groups, func(g Group) bool { return g.Name == group })
-	if at < 0 {
-		return Group{}, false
-	}
-	return v.Groups[at], true
+	return first(v.Groups, func(g Group) bool { return g.Name == group })
 }
 
 // inactive returns why slurmflex does nothing now; empty if a daemon reconciles.

@@ -232,7 +232,7 @@ func (e *explainer) placed(j Job, rows []Row) {
 	if j.Places > 1 && strings.HasPrefix(e.Next, "starts ") {
 		e.Next = fmt.Sprintf("starts in the first of its %d places with all machines registered", j.Places)
 	}
-	if at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Returning && r.Then == action.Hold }); at >= 0 {
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.State == Returning && r.Then == action.Hold }) {
 		e.Next = "once the cause is fixed, an admin releases it: scontrol release " + j.address()
 	}
 }
@@ -273,12 +273,12 @@ func (e *explainer) elsewhere(j Job) {
 		e.State += " on " + j.Nodes.String()
 	}
 	sets := e.setsOf(j.Partition)
-	at := slices.IndexFunc(sets, func(set NodeSet) bool { return e.unreadText(set.Region) != "" })
+	unread, isUnread := first(sets, func(set NodeSet) bool { return e.unreadText(set.Region) != "" })
 	switch {
 	case len(j.Nodes) == 0 || e.OtherNodes.has(j.Nodes[0]):
 		e.State += ", which slurmflex does not manage"
-	case at >= 0:
-		e.Cause = e.brief(e.unreadText(sets[at].Region))
+	case isUnread:
+		e.Cause = e.brief(e.unreadText(unread.Region))
 	default:
 		e.Cause = "slurmflex finds no machine and no request there"
 		if e.Next = "the next pass looks again"; j.State == slurm.JobRunning {
@@ -314,11 +314,10 @@ func (e *explainer) early(j Job, rows []Row) {
 // advice suggests how the owner of a job could shorten its wait; empty if nothing helps. It suggests
 // nothing if an admin has to fix the cause first, because no job avoids such a cause.
 func (e *explainer) advice(j Job, rows []Row) string {
-	at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Queued || r.State == Waiting })
-	if at < 0 || slices.ContainsFunc(rows, func(r Row) bool { return r.State == Starting || r.State == Booting }) {
+	row, waits := first(rows, func(r Row) bool { return r.State == Queued || r.State == Waiting })
+	if !waits || slices.ContainsFunc(rows, func(r Row) bool { return r.State == Starting || r.State == Booting }) {
 		return "" // a resubmitted job would lose the machines that it has
 	}
-	row := rows[at]
 	set, ok := e.NodeSet(row.NodeSet)
 	switch {
 	case !ok || row.State == Waiting && e.inactive() != "":

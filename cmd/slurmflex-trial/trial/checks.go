@@ -141,7 +141,7 @@ func requestChecks() []check {
 }
 
 func machineChecks() []check {
-	machine := func(text func(*seen, mig.Instance) string) func(*seen) observation {
+	machine := func(text func(*seen, mig.Instance) string) observer {
 		return saw("running machine", func(s *seen, l snapshot) string {
 			in, ok := l.machine(s.spec.instance(0))
 			if !ok {

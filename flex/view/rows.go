@@ -213,7 +213,7 @@ func (b *builder) leased(in scene.Machine) Row {
 	if row.State == Idle && !row.Static {
 		row.KeptTo = second(scene.KeptUntil(set, *in.Node.Node, in.Until()))
 	}
-	if row.State == Booting && set.Flex.BootTimeout > 0 {
+	if row.State == Booting && !row.Since.IsZero() && set.Flex.BootTimeout > 0 {
 		row.GiveUpAt, row.GiveUpBy = row.Since.Add(set.Flex.BootTimeout), "boot_timeout"
 		switch {
 		case in.Node.Owner() == nil:

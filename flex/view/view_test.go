@@ -129,6 +129,20 @@ func TestBootingRowSaysWhatFollowsBootTimeout(t *testing.T) {
 	}
 }
 
+func TestBootingRowReachesItsLimitWithItsOldestMachine(t *testing.T) {
+	s := newWorld()
+	s.Nodes("alpha-a3-[0-2]", "IDLE+CLOUD+POWERING_UP")
+	s.machines("alpha-a3-job-812", "alpha-a3-[0-2]", time.Hour)
+	for i, minutes := range []int{-1, -3, -2} {
+		s.Snap.Instances[2+i].Created = at(minutes)
+	}
+	rows := keep(s.view().Rows, func(r Row) bool { return r.State == Booting })
+	require.Len(t, rows, 1)
+	assert.Equal(t, 3, rows[0].Count)
+	assert.Equal(t, at(-3), rows[0].Since)
+	assert.Equal(t, at(-3).Add(s.Config.FlexSet("a3").Flex.BootTimeout), rows[0].GiveUpAt)
+}
+
 func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 	tests := map[string]struct {
 		given func(*world)

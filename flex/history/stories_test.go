@@ -59,7 +59,7 @@ func TestStorySurvivesARestart(t *testing.T) {
 	events = append(events, "6 "+view.EventEnded)
 	assert.Equal(t, events, eventsOf(of()))
 	assert.Equal(t, w.Snap.Now, of().EndedAt)
-	assert.Equal(t, "RUNNING", of().Job.State)
+	assert.Equal(t, slurm.JobRunning, of().Job.State)
 	assert.Equal(t, w.Snap.Told[812], of().Job.Told)
 
 	w.restart()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"runtime/debug"
-	"strings"
 )
 
 // Version is the version of slurmflex: the released one at its tag, elsewhere the next one. Packages and
@@ -53,15 +52,13 @@ func BuildOf(info *debug.BuildInfo) Build {
 
 // String formats the build, one line per part.
 func (b Build) String() string {
-	var text strings.Builder
 	commit := b.Commit
 	if b.Modified {
 		commit += ", modified"
 	}
-	fmt.Fprintf(&text, "slurmflex %s\n", b.Version)
-	fmt.Fprintf(&text, "commit    %s\n", commit)
-	fmt.Fprintf(&text, "date      %s\n", b.Date)
-	fmt.Fprintf(&text, "go        %s %s\n", b.Go, b.Platform)
-	fmt.Fprintf(&text, "compute   %s %s\n", ComputeModule, b.Compute)
-	return text.String()
+	return fmt.Sprintf("slurmflex %s\n"+
+		"commit    %s\n"+
+		"date      %s\n"+
+		"go        %s %s\n"+
+		"compute   %s %s\n", b.Version, commit, b.Date, b.Go, b.Platform, ComputeModule, b.Compute)
 }

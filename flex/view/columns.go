@@ -12,39 +12,42 @@ import (
 	"slurmflex/slurm"
 )
 
-// column is a column of a table.
+// column is a column of a table, with what it shows of a row; empty for nothing.
 type column struct {
 	name  string
 	least int // minimum width on a narrow terminal; 0: holds numbers, which are never clipped
 	wide  bool
-	cell  func(v View, r Row) string
+	text  string
 }
 
-// columns are the columns of rows. If a terminal is too narrow, columns with a minimum width are
+// columns returns the columns of a row. If a terminal is too narrow, columns with a minimum width are
 // clipped to that width, in the order of narrowing.
-var columns = []column{
-	{"NODESET", 7, false, func(_ View, r Row) string { return r.NodeSet }},
-	{"JOB", 0, false, func(_ View, r Row) string { return abridged(r.ShownAs, 14) }},
-	{"USER", 4, false, func(_ View, r Row) string { return strings.Join(r.Users, ",") }},
-	{"NODES", 6, false, func(_ View, r Row) string { return r.Nodes.String() }},
-	{"STATE", 0, false, func(_ View, r Row) string { return string(r.State) }},
-	{"LEASE", 0, false, func(_ View, r Row) string { return limitOf(r.Lease) }},
-	{"TIME", 0, false, func(v View, r Row) string { return r.when(v.SeenAt) }},
-	{"ESTIMATE", 0, true, func(_ View, r Row) string { return shortOf(r.Estimate) }},
-	{"COUNT", 0, true, func(_ View, r Row) string { return numberOf(r.Count) }},
-	{"GPUS", 0, true, func(v View, r Row) string { gpus, _ := v.GPUsOf(r); return numberOf(gpus) }},
-	{"PLACE", 0, true, func(_ View, r Row) string { return cmp.Or(r.Zone, r.Region) }},
-	{"SINCE", 0, true, func(_ View, r Row) string { return stamp(r.Since) }},
-	{"ENDS", 0, true, func(_ View, r Row) string { return stamp(r.EndsAt) }},
-	{"GROUP", 0, true, func(_ View, r Row) string { return strings.TrimSuffix(r.Group+"/"+r.Request, "/") }},
+func (v View) columns(r Row) []column {
+	gpus, _ := v.GPUsOf(r)
+	return []column{
+		{"NODESET", 7, false, r.NodeSet},
+		{"JOB", 0, false, abridged(r.ShownAs, 14)},
+		{"USER", 4, false, strings.Join(r.Users, ",")},
+		{"NODES", 6, false, r.Nodes.String()},
+		{"STATE", 0, false, string(r.State)},
+		{"LEASE", 0, false, limitOf(r.Lease)},
+		{"TIME", 0, false, r.when(v.SeenAt)},
+		{"ESTIMATE", 0, true, r.Estimate.Short()},
+		{"COUNT", 0, true, numberOf(r.Count)},
+		{"GPUS", 0, true, numberOf(gpus)},
+		{"PLACE", 0, true, cmp.Or(r.Zone, r.Region)},
+		{"SINCE", 0, true, stamp(r.Since)},
+		{"ENDS", 0, true, stamp(r.EndsAt)},
+		{"GROUP", 0, true, strings.TrimSuffix(r.Group+"/"+r.Request, "/")},
+	}
 }
 
 // Cells returns what the columns show of a row, by their names, except for empty cells.
 func (v View) Cells(r Row) map[string]string {
 	cells := map[string]string{}
-	for _, c := range columns {
-		if text := c.cell(v, r); text != "" {
-			cells[c.name] = text
+	for _, c := range v.columns(r) {
+		if c.text != "" {
+			cells[c.name] = c.text
 		}
 	}
 	return cells
@@ -71,13 +74,6 @@ func limitOf(d Seconds) string {
 	return d.Limit()
 }
 
-func shortOf(e *Estimate) string {
-	if e == nil {
-		return ""
-	}
-	return e.Short()
-}
-
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -95,19 +91,21 @@ func (v View) GPUsOf(r Row) (n int, known bool) {
 // rows writes the rows, with further details below them.
 func (t *table) rows(v View) {
 	rows := sorted(slices.Concat(v.Rows, v.Pending()))
-	shown := keep(columns, func(c column) bool { return t.layout.Wide || !c.wide })
-	cells := [][]string{nil}
-	for _, c := range shown {
+	shown := func(r Row) []column {
+		return keep(v.columns(r), func(c column) bool { return t.layout.Wide || !c.wide })
+	}
+	cells, head := [][]string{nil}, shown(Row{})
+	for _, c := range head {
 		cells[0] = append(cells[0], c.name)
 	}
 	for _, r := range rows {
-		of, row := v.Cells(r), []string(nil)
-		for _, c := range shown {
-			row = append(row, cmp.Or(of[c.name], "-"))
+		var row []string
+		for _, c := range shown(r) {
+			row = append(row, cmp.Or(c.text, "-"))
 		}
 		cells = append(cells, row)
 	}
-	widths := t.fit(cells)
+	widths := t.fit(head, cells)
 	t.row(Head, cells[0], widths)
 	remarks := Details(rows, t.layout.Now)
 	for i, r := range rows {
@@ -127,8 +125,8 @@ func (t *table) rows(v View) {
 }
 
 // fit returns the widths of the columns for these cells.
-func (t *table) fit(cells [][]string) []int {
-	widths := make([]int, len(cells[0]))
+func (t *table) fit(columns []column, cells [][]string) []int {
+	widths := make([]int, len(columns))
 	total := gap * (len(widths) - 1)
 	for i := range widths {
 		for _, row := range cells {
@@ -155,14 +153,14 @@ func (t *table) row(tone Tone, cells []string, widths []int) {
 	line, used := "", 0
 	for i, cell := range cells {
 		if t.layout.Width > 0 && line != "" && used+widths[i] > t.layout.Width {
-			t.line(tone, "%s", strings.TrimRight(line, " "))
+			t.line(tone, strings.TrimRight(line, " "))
 			line, used = strings.Repeat(" ", indent), indent
 		}
 		cell = Clip(cell, widths[i])
 		line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+gap)
 		used += widths[i] + gap
 	}
-	t.line(tone, "%s", strings.TrimRight(line, " "))
+	t.line(tone, strings.TrimRight(line, " "))
 }
 
 // detail writes a row's details, on two lines at most.
@@ -170,10 +168,10 @@ func (t *table) detail(text string) {
 	lines := Wrap(Printable(text), "    ", t.textWidth())
 	first, rest, _ := strings.Cut(strings.TrimSuffix(lines, "\n"), "\n")
 	if first != "" {
-		t.line(Plain, "%s", first)
+		t.line(Plain, first)
 	}
 	if rest != "" {
-		t.line(Plain, "    %s", strings.Join(strings.Fields(rest), " "))
+		t.line(Plain, "    "+strings.Join(strings.Fields(rest), " "))
 	}
 }
 
@@ -190,17 +188,13 @@ func (v View) Pending() []Row {
 		}
 		key := likeness{j.Partition, j.User, v.causeOf(j)}
 		if _, ok := at[key]; !ok {
-			var names []string
-			for _, set := range sets {
-				names = append(names, set.Name)
-			}
 			text := "pending in partition " + j.Partition
 			if j.isHeldByUs() {
 				text = "held by slurmflex"
 			}
 			at[key] = len(rows)
 			rows = append(rows, Row{
-				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit,
+				NodeSet: strings.Join(namesOf(sets), ","), State: Pending, Lease: j.Limit,
 				Obstacle: text + ": " + key.cause, begins: j.Reason == slurm.BeginTime,
 			})
 			if j.User != "" {
@@ -216,9 +210,7 @@ func (v View) Pending() []Row {
 		if r.Lease != j.Limit {
 			r.Lease = 0
 		}
-		if !j.StartAt.IsZero() && (r.NextAt.IsZero() || j.StartAt.Before(r.NextAt)) {
-			r.NextAt = j.StartAt
-		}
+		r.NextAt = earlier(r.NextAt, j.StartAt)
 	}
 	return rows
 }

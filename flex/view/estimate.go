@@ -16,8 +16,13 @@ type Estimate struct {
 }
 
 // Short returns the estimate for a table cell: the median and the 90th percentile. A question
-// mark replaces a value that the history lacks.
-func (e Estimate) Short() string { return spanOr(e.Median, "?") + " / " + spanOr(e.P90, "?") }
+// mark replaces a value that the history lacks. It is empty without an estimate.
+func (e *Estimate) Short() string {
+	if e == nil {
+		return ""
+	}
+	return spanOr(e.Median, "?") + " / " + spanOr(e.P90, "?")
+}
 
 // String returns the estimate and what it is based on.
 func (e Estimate) String() string {

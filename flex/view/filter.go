@@ -2,7 +2,6 @@ package view
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,25 +15,16 @@ type Filter struct {
 	User      string
 }
 
-// check returns an error if the view lacks the nodeset or partition.
-func (f Filter) check(v View) error {
-	sets, partitions := v.NodeSetNames(), v.Partitions()
-	switch {
-	case f.NodeSet != "" && !slices.Contains(sets, f.NodeSet):
-		return config.UnknownFlexSet(f.NodeSet, sets)
-	case f.Partition != "" && !slices.Contains(partitions, f.Partition):
-		return fmt.Errorf("unknown flex-start partition %q; choose one of: %s", f.Partition, strings.Join(partitions, ", "))
-	}
-	return nil
-}
-
 // Select returns the part of the view that matches a user's filter. A filter for an unknown nodeset
 // or partition is wrong usage.
 func (v View) Select(f Filter) (View, error) {
-	if err := f.check(v); err != nil {
-		return View{}, config.Misuse(err)
-	}
-	if f.User != "" && v.hidesUsers() {
+	sets, partitions := v.NodeSetNames(), v.Partitions()
+	switch {
+	case f.NodeSet != "" && !slices.Contains(sets, f.NodeSet):
+		return View{}, config.Misuse(config.UnknownFlexSet(f.NodeSet, sets))
+	case f.Partition != "" && !slices.Contains(partitions, f.Partition):
+		return View{}, config.Misusef("unknown flex-start partition %q; choose one of: %s", f.Partition, strings.Join(partitions, ", "))
+	case f.User != "" && v.hidesUsers():
 		return View{}, errors.New("--me and --user do not work here, because Slurm hides the users of jobs (PrivateData)")
 	}
 	return v.only(f), nil
@@ -88,4 +78,13 @@ func (v View) hidesUsers() bool {
 // keep returns the matching elements of a list, without changing the list.
 func keep[T any](list []T, wanted func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(item T) bool { return !wanted(item) })
+}
+
+// first returns the first matching element of a list; the zero value if there is none.
+func first[T any](list []T, wanted func(T) bool) (found T, ok bool) {
+	at := slices.IndexFunc(list, wanted)
+	if at < 0 {
+		return found, false
+	}
+	return list[at], true
 }

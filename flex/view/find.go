@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -20,20 +21,23 @@ func (v View) numbered(n number) []Job {
 	return keep(v.Jobs, n.isOf)
 }
 
+// errUnknown is the error for a question about something that the view does not contain.
+var errUnknown = errors.New("no such job, node, nodeset or group")
+
 // Find returns the job with the number that squeue shows (812, 812_3, 812+1) or with that raw id,
 // and the rows of its nodes. It fails if the job does not exist, or if the number is ambiguous.
 func (v View) Find(name string) (Job, []Row, error) {
 	n, ok := parseNumber(name)
 	if !ok {
-		return Job{}, nil, fmt.Errorf("%w: %q; must be a job number, as squeue shows it", ErrUnknown, Printable(name))
+		return Job{}, nil, fmt.Errorf("%w: %q; must be a job number, as squeue shows it", errUnknown, Printable(name))
 	}
 	switch found := v.numbered(n); len(found) {
 	case 0:
-		return Job{}, nil, fmt.Errorf("%w: job %s is not in Slurm's queue", ErrUnknown, name)
+		return Job{}, nil, fmt.Errorf("%w: job %s is not in Slurm's queue", errUnknown, name)
 	case 1:
 		return found[0], v.rowsOf(found[0]), nil
 	default:
-		return Job{}, nil, fmt.Errorf("%w: %s is several jobs; ask for one of them, such as %s", ErrUnknown, name, found[0].Name())
+		return Job{}, nil, fmt.Errorf("%w: %s is several jobs; ask for one of them, such as %s", errUnknown, name, found[0].Name())
 	}
 }
 

@@ -24,7 +24,7 @@ func TestFindAcceptsTheNumberThatSqueueShows(t *testing.T) {
 		"7": "job 7 is not in Slurm's queue", "alpha-a3-0": "must be a job number", "900": "900 is several jobs; ask for one of them, such as 900_3",
 	} {
 		_, _, err := v.Find(name)
-		assert.ErrorIs(t, err, ErrUnknown)
+		assert.ErrorIs(t, err, errUnknown)
 		assert.ErrorContains(t, err, says)
 	}
 }

@@ -49,10 +49,8 @@ func (j Job) hasTask(task string) bool {
 // nameOf returns the name of the job with that raw id. For a job that has left the queue, the name
 // is the raw id.
 func (v View) nameOf(id uint32) string {
-	for _, j := range v.Jobs {
-		if j.ID == id {
-			return j.Name()
-		}
+	if j, queued := first(v.Jobs, func(j Job) bool { return j.ID == id }); queued {
+		return j.Name()
 	}
 	return fmt.Sprint(id)
 }

@@ -3,8 +3,10 @@ package view
 import "slices"
 
 // NodeSetNames returns the names of the flex-start nodesets.
-func (v View) NodeSetNames() (names []string) {
-	for _, set := range v.NodeSets {
+func (v View) NodeSetNames() []string { return namesOf(v.NodeSets) }
+
+func namesOf(sets []NodeSet) (names []string) {
+	for _, set := range sets {
 		names = append(names, set.Name)
 	}
 	return names

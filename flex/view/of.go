@@ -26,7 +26,9 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(), Limits: b.limits(),
 		Skipped: []Skipped{}, Problems: []string{}, Listed: []Problem{}, Actions: []Action{},
 	}
-	v.addProblems(p.Problems)
+	for _, p := range p.Problems {
+		v.Problems, v.Listed = append(v.Problems, p.Text), append(v.Listed, Problem{p.Key, p.About, p.Text})
+	}
 	for _, row := range snap.Unread {
 		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
 	}
@@ -38,24 +40,12 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	return v
 }
 
-// addProblems adds problems to the view.
-func (v *View) addProblems(found scene.Problems) {
-	for _, p := range found {
-		v.Problems, v.Listed = append(v.Problems, p.Text), append(v.Listed, Problem{p.Key, p.About, p.Text})
-	}
-}
-
 // builder makes the parts of a view.
 type builder struct {
 	scene  *scene.Scene     // shows unread regions as last known
 	unseen map[string]error // errors of the unread regions
 	plan   plan.Plan
 	line   map[uint32][]plan.Ahead
-}
-
-func (b *builder) isStatic(node string) bool {
-	set, index, ok := b.scene.Config.Find(node)
-	return ok && set.IsStatic(index)
 }
 
 func (b *builder) regions() []Region {
@@ -105,12 +95,7 @@ func (b *builder) nodeSets() []NodeSet {
 }
 
 // knownAt returns when an unread region was last read; zero if it was read now, or never.
-func (b *builder) knownAt(region string) time.Time {
-	if known, ok := b.scene.Seen.LastKnown[region]; ok {
-		return second(known.At)
-	}
-	return time.Time{}
-}
+func (b *builder) knownAt(region string) time.Time { return second(b.scene.Seen.LastKnown[region].At) }
 
 func (b *builder) partitions(nodeset string) []string {
 	names := []string{}
@@ -132,19 +117,19 @@ func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 		unlike := func(other *config.NodeSet) bool {
 			return other == set || other.Flex == nil || machine == "" || b.machineType(other) != machine
 		}
-		at := slices.IndexFunc(b.scene.Seen.Partitions, func(is slurm.Partition) bool { return is.Name == p.Name && is.Up && is.Restricts == "" })
-		if at < 0 || len(sets) == 0 || slices.ContainsFunc(sets, unlike) {
+		is, up := first(b.scene.Seen.Partitions, func(is slurm.Partition) bool { return is.Name == p.Name && is.Up && is.Restricts == "" })
+		if !up || len(sets) == 0 || slices.ContainsFunc(sets, unlike) {
 			continue
 		}
 		other := Alternative{Partition: p.Name, Longest: Seconds(cmp.Or(b.scene.Config.LongestJob(p), config.NoLease))}
-		if limit := b.scene.Seen.Partitions[at].MaxTime; limit.Kind == slurm.LimitSet {
-			other.Longest = min(other.Longest, Seconds(limit.Duration))
+		if is.MaxTime.Kind == slurm.LimitSet {
+			other.Longest = min(other.Longest, Seconds(is.MaxTime.Duration))
 		}
 		for _, s := range sets {
 			other.Size += s.Size()
 		}
-		if most := b.scene.Seen.Partitions[at].MaxNodes; most > 0 {
-			other.Size = min(other.Size, most)
+		if is.MaxNodes > 0 {
+			other.Size = min(other.Size, is.MaxNodes)
 		}
 		all = append(all, other)
 	}
@@ -201,7 +186,7 @@ func (b *builder) groups() []Group {
 		group.Instances = slurm.Fold(names[g.ID()])
 		for _, r := range g.Requests {
 			request := Request{
-				Name: r.Name, State: string(r.State), Nodes: slurm.Fold(r.Instances), Count: len(r.Instances),
+				Name: r.Name, State: r.State, Nodes: slurm.Fold(r.Instances), Count: len(r.Instances),
 				Lease: Seconds(r.Duration), CreatedAt: second(r.Created), Cause: causeOf(r.Cause), Error: r.Message,
 			}
 			group.Requests = append(group.Requests, request)
@@ -217,8 +202,7 @@ func (b *builder) jobs() []Job {
 	for _, j := range b.scene.Seen.Jobs {
 		job := JobOf(b.scene, &j)
 		job.StartAt, job.Unused = second(b.start(&j)), b.unused(&j)
-		if at := slices.IndexFunc(b.plan.Held, func(w demand.Wait) bool { return w.Job == j.ID }); at >= 0 {
-			w := b.plan.Held[at]
+		if w, held := first(b.plan.Held, func(w demand.Wait) bool { return w.Job == j.ID }); held {
 			job.Obstacle, job.NextAt, job.FreesAt = w.Obstacle, second(w.Next), second(w.Frees)
 		} else {
 			why, frees := unheld(&j)
@@ -241,9 +225,10 @@ func (b *builder) jobs() []Job {
 // JobOf returns a job as Slurm shows it, with its AdminComment from slurmflex. The start that Slurm
 // plans for a waiting job is left out.
 func JobOf(s *scene.Scene, j *slurm.Job) Job {
-	job := numbered(j)
-	job.Partition, job.State, job.User = j.Partition, string(j.State), userOf(s, j)
-	job.Nodes, job.NodeCount, job.GPUs = j.Nodes, j.NodeCount, j.GPUs
+	job := Job{
+		ID: j.ID, ArrayID: j.Array(), ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset, Partition: j.Partition, State: j.State, User: userOf(s, j),
+		Nodes: j.Nodes, NodeCount: j.NodeCount, GPUs: j.GPUs,
+	}
 	if j.State.Waits() {
 		job.Reason = j.Reason
 	} else {
@@ -298,10 +283,9 @@ func (b *builder) start(j *slurm.Job) time.Time {
 
 // mayUse reports whether one of the job's partitions has one of the nodes.
 func (b *builder) mayUse(j *slurm.Job, nodes []string) bool {
-	partitions := strings.Split(j.Partition, ",")
 	return slices.ContainsFunc(nodes, func(name string) bool {
 		set := b.scene.Config.FlexSetOf(name)
-		return set != nil && slices.ContainsFunc(b.partitions(set.Name), func(p string) bool { return slices.Contains(partitions, p) })
+		return set != nil && slices.ContainsFunc(b.partitions(set.Name), Job{Partition: j.Partition}.mayUse)
 	})
 }
 
@@ -319,15 +303,6 @@ func (b *builder) unused(j *slurm.Job) int {
 		}
 	}
 	return max(0, least-j.GPUs)
-}
-
-// numbered returns a job that has only its numbers.
-func numbered(j *slurm.Job) Job {
-	job := Job{ID: j.ID, ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset}
-	if j.ArrayID != j.ID || j.ArrayTask != "" {
-		job.ArrayID = j.ArrayID
-	}
-	return job
 }
 
 // userOf returns the owner of the job, or "" if Slurm hides the owner.

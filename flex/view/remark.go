@@ -71,17 +71,18 @@ func (r Row) Detail(now time.Time) string { return r.remark(now).said(now) }
 // of them, with the earliest time.
 func Details(rows []Row, now time.Time) []string {
 	lines := make([]string, len(rows))
-	alike := map[[2]string][]int{} // indices of rows, by their remark without its time
+	alike := map[remark][]int{} // indices of rows, by their remark without its time
 	for i, r := range rows {
 		m := r.remark(now)
-		alike[[2]string{m.text, m.next}] = append(alike[[2]string{m.text, m.next}], i)
+		m.at = time.Time{}
+		alike[m] = append(alike[m], i)
 	}
-	for _, at := range alike {
-		first, names := rows[at[0]].remark(now), []string(nil)
+	for m, at := range alike {
+		var names []string
 		for _, i := range at {
-			names, first.at = append(names, rows[i].names()...), earlier(first.at, rows[i].remark(now).at)
+			names, m.at = append(names, rows[i].names()...), earlier(m.at, rows[i].remark(now).at)
 		}
-		text := first.said(now)
+		text := m.said(now)
 		if text != "" && len(at) > 1 {
 			text = abridged(names, 40) + ": " + text
 		}

@@ -63,14 +63,17 @@ func (b *builder) row(names []string) Row {
 		for _, j := range b.scene.HoldersOf(name) {
 			if !slices.Contains(r.Jobs, j.ID) {
 				r.Jobs = append(r.Jobs, j.ID)
-				r.ShownAs = append(r.ShownAs, numbered(j).Name())
+				r.ShownAs = append(r.ShownAs, j.Name())
 			}
 			if user := userOf(b.scene, j); user != "" && !slices.Contains(r.Users, user) {
 				r.Users = append(r.Users, user)
 			}
 		}
 	}
-	r.Static = len(names) > 0 && b.isStatic(names[0])
+	if len(names) > 0 {
+		set, index, ok := b.scene.Config.Find(names[0])
+		r.Static = ok && set.IsStatic(index)
+	}
 	return r
 }
 
@@ -83,7 +86,7 @@ func (b *builder) waiting(w demand.Wait) Row {
 	row.Failed, row.NextAt = w.Failed, second(w.Next)
 	row.trouble(w.Trouble)
 	row.FailingSince, row.RetryEvery = second(w.Failing.Since), Seconds(w.Failing.Every())
-	row.GiveUpAt, row.GiveUpBy, row.Then = second(w.Until), string(w.By), string(w.Then)
+	row.GiveUpAt, row.GiveUpBy, row.Then = second(w.Until), w.By, w.Then
 	return row
 }
 
@@ -186,10 +189,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 		}
 		row := &all[i]
 		row.Nodes, row.Count = append(row.Nodes, in.Name), row.Count+1
-		row.Since, row.KeptTo = earlier(row.Since, one.Since), earlier(row.KeptTo, one.KeptTo)
-	}
-	for i := range all {
-		b.boots(&all[i])
+		row.Since, row.KeptTo, row.GiveUpAt = earlier(row.Since, one.Since), earlier(row.KeptTo, one.KeptTo), earlier(row.GiveUpAt, one.GiveUpAt)
 	}
 	return all
 }
@@ -213,6 +213,17 @@ func (b *builder) leased(in scene.Machine) Row {
 	if row.State == Idle && !row.Static {
 		row.KeptTo = second(scene.KeptUntil(set, *in.Node.Node, in.Until()))
 	}
+	if row.State == Booting && !row.Since.IsZero() && set.Flex.BootTimeout > 0 {
+		row.GiveUpAt, row.GiveUpBy = row.Since.Add(set.Flex.BootTimeout), "boot_timeout"
+		switch {
+		case in.Node.Owner() == nil:
+			row.Then = "power down"
+		case b.scene.WouldEnd(in.Node.Holders):
+			row.Then = "replace"
+		default:
+			row.Then = action.Requeue
+		}
+	}
 	return row
 }
 
@@ -235,25 +246,6 @@ func (b *builder) askedFor(in scene.Machine) (lease time.Duration) {
 		}
 	}
 	return lease
-}
-
-// boots sets the boot deadline of a row.
-func (b *builder) boots(row *Row) {
-	if row.State != Booting || row.Since.IsZero() {
-		return
-	}
-	set, m := b.scene.Config.FlexSetOf(row.Nodes[0]), b.scene.Node(row.Nodes[0])
-	if set == nil || set.Flex.BootTimeout == 0 {
-		return
-	}
-	row.GiveUpAt, row.GiveUpBy, row.Then = row.Since.Add(set.Flex.BootTimeout), "boot_timeout", "power down"
-	switch {
-	case m == nil || m.Owner() == nil:
-	case b.scene.WouldEnd(m.Holders):
-		row.Then = "replace"
-	default:
-		row.Then = string(action.Requeue)
-	}
 }
 
 // StateOf returns the state of a machine of the cluster.

@@ -102,8 +102,8 @@ const (
 	reset      = "\x1b[0m"
 )
 
-func (t *table) line(tone Tone, format string, args ...any) {
-	text := Printable(fmt.Sprintf(format, args...))
+func (t *table) line(tone Tone, text string) {
+	text = Printable(text)
 	if t.layout.Width > 0 {
 		text = Clip(text, t.layout.Width)
 	}
@@ -116,7 +116,7 @@ func (t *table) line(tone Tone, format string, args ...any) {
 // paragraph writes a text of any length.
 func (t *table) paragraph(tone Tone, text string) {
 	for line := range strings.Lines(Wrap(Printable(text), "", t.textWidth())) {
-		t.line(tone, "%s", strings.TrimSuffix(line, "\n"))
+		t.line(tone, strings.TrimSuffix(line, "\n"))
 	}
 }
 

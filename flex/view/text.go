@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -28,20 +29,12 @@ func Clip(text string, width int) string {
 }
 
 // clipStart shortens text like Clip but keeps its end, which distinguishes nodes.
-func clipStart(text string, width int) string {
+func clipStart(text string, width int) string { return reversed(Clip(reversed(text), width)) }
+
+func reversed(text string) string {
 	runes := []rune(text)
-	if len(runes) <= width {
-		return text
-	}
-	if width < 1 {
-		return ""
-	}
-	at := len(runes) - width + 1
-	rest := string(runes[at:])
-	if unicode.IsDigit(runes[at-1]) {
-		rest = strings.TrimLeft(rest, "0123456789")
-	}
-	return "…" + rest
+	slices.Reverse(runes)
+	return string(runes)
 }
 
 // Printable replaces characters that a terminal would take for a command, because messages come

@@ -3,8 +3,6 @@ package view
 import (
 	"slices"
 	"time"
-
-	"slurmflex/slurm"
 )
 
 // Totals holds the view's totals.
@@ -53,16 +51,14 @@ func (v View) Totals() Totals {
 			continue
 		}
 		t.Machines += r.Count
-		if !r.EndsAt.IsZero() && (t.NextEnd.IsZero() || r.EndsAt.Before(t.NextEnd)) {
-			t.NextEnd = r.EndsAt
-		}
+		t.NextEnd = earlier(t.NextEnd, r.EndsAt)
 	}
 	if unknown {
 		t.GPUs = GPUs{}
 	}
 	for _, j := range v.Jobs {
 		switch {
-		case !slurm.JobState(j.State).Waits() || !v.onFlexNodes(j):
+		case !j.State.Waits() || len(v.setsOf(j.Partition)) == 0:
 		case j.isHeld():
 			t.Held++
 		default:
@@ -75,9 +71,6 @@ func (v View) Totals() Totals {
 	t.Waiting, t.Running = len(waits), len(runs)
 	return t
 }
-
-// onFlexNodes reports whether the job's partition has flex-start nodes.
-func (v View) onFlexNodes(j Job) bool { return len(v.setsOf(j.Partition)) > 0 }
 
 func add(set map[uint32]bool, ids []uint32) {
 	for _, id := range ids {

@@ -10,11 +10,14 @@ package view
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/demand"
+	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // View is a cluster as one reconcile pass saw it.
@@ -195,14 +198,14 @@ type Row struct {
 	// RetryEvery is the average time between two of these calls.
 	RetryEvery Seconds `json:"retry_interval_seconds,omitzero"`
 
-	GiveUpAt time.Time `json:"gives_up_at,omitzero"`  // when the wait or the boot reaches its limit; absent while the clock of provision_timeout is stopped
-	GiveUpBy string    `json:"gives_up_by,omitempty"` // that limit: provision_timeout, slurmflex:wait, --deadline or boot_timeout
-	Then     string    `json:"then,omitempty"`        // what happens then
-	Estimate *Estimate `json:"estimate,omitempty"`    // of the wait, if the history suffices
-	Cause    string    `json:"cause,omitempty"`       // of the last error, as in the metrics
-	Brief    string    `json:"brief,omitempty"`       // the last error in a few words
-	Quota    *UsedUp   `json:"quota,omitempty"`       // exhausted quota, if Google named it
-	Error    string    `json:"error,omitempty"`       // Google's last error message
+	GiveUpAt time.Time      `json:"gives_up_at,omitzero"`  // when the wait or the boot reaches its limit; absent while the clock of provision_timeout is stopped
+	GiveUpBy demand.Limiter `json:"gives_up_by,omitempty"` // that limit: provision_timeout, slurmflex:wait, --deadline or boot_timeout
+	Then     action.Then    `json:"then,omitempty"`        // what happens then
+	Estimate *Estimate      `json:"estimate,omitempty"`    // of the wait, if the history suffices
+	Cause    string         `json:"cause,omitempty"`       // of the last error, as in the metrics
+	Brief    string         `json:"brief,omitempty"`       // the last error in a few words
+	Quota    *UsedUp        `json:"quota,omitempty"`       // exhausted quota, if Google named it
+	Error    string         `json:"error,omitempty"`       // Google's last error message
 }
 
 // UsedUp is a quota without room for a request.
@@ -256,26 +259,26 @@ type Group struct {
 type Request struct {
 	Name string `json:"request"`
 	// State is in the API's words: CREATING, ACCEPTED, SUCCEEDED, FAILED, CANCELLED.
-	State     string    `json:"state"`
-	Nodes     string    `json:"nodes"` // hostlist
-	Count     int       `json:"count"`
-	Lease     Seconds   `json:"lease_seconds"`
-	CreatedAt time.Time `json:"created_at,omitzero"`
-	Cause     string    `json:"cause,omitempty"`
-	Error     string    `json:"error,omitempty"`
+	State     mig.RequestState `json:"state"`
+	Nodes     string           `json:"nodes"` // hostlist
+	Count     int              `json:"count"`
+	Lease     Seconds          `json:"lease_seconds"`
+	CreatedAt time.Time        `json:"created_at,omitzero"`
+	Cause     string           `json:"cause,omitempty"`
+	Error     string           `json:"error,omitempty"`
 }
 
 // Job is a job in Slurm's queue.
 type Job struct {
-	ID        uint32 `json:"job"`                  // raw id
-	ArrayID   uint32 `json:"array,omitzero"`       // raw id of the array, if the job is a task
-	ArrayTask string `json:"array_task,omitempty"` // its index, or the indexes that Slurm has not split off
-	HetID     uint32 `json:"het,omitzero"`         // raw id of a heterogeneous job's first component
-	HetOffset uint32 `json:"het_offset,omitzero"`  // the component's index; absent: 0
-	User      string `json:"user,omitempty"`
-	Partition string `json:"partition"`        // several are joined by commas
-	State     string `json:"state"`            // Slurm's word
-	Reason    string `json:"reason,omitempty"` // why it is pending, in Slurm's words
+	ID        uint32         `json:"job"`                  // raw id
+	ArrayID   uint32         `json:"array,omitzero"`       // raw id of the array, if the job is a task
+	ArrayTask string         `json:"array_task,omitempty"` // its index, or the indexes that Slurm has not split off
+	HetID     uint32         `json:"het,omitzero"`         // raw id of a heterogeneous job's first component
+	HetOffset uint32         `json:"het_offset,omitzero"`  // the component's index; absent: 0
+	User      string         `json:"user,omitempty"`
+	Partition string         `json:"partition"`        // several are joined by commas
+	State     slurm.JobState `json:"state"`            // Slurm's word
+	Reason    string         `json:"reason,omitempty"` // why it is pending, in Slurm's words
 	// Obstacle is why no machines are requested while the job is pending.
 	Obstacle string `json:"obstacle,omitempty"`
 	// FreesAt is when the first job ends at the latest that has nodes which the job lacks.
@@ -310,27 +313,19 @@ type Skipped struct {
 
 // NodeSet returns the nodeset of that name.
 func (v View) NodeSet(name string) (NodeSet, bool) {
-	for _, set := range v.NodeSets {
-		if set.Name == name {
-			return set, true
-		}
-	}
-	return NodeSet{}, false
+	return first(v.NodeSets, func(s NodeSet) bool { return s.Name == name })
 }
 
 // region returns the region of that name; the zero value if it is unknown.
 func (v View) region(name string) Region {
-	at := slices.IndexFunc(v.Regions, func(r Region) bool { return r.Name == name })
-	if at < 0 {
-		return Region{}
-	}
-	return v.Regions[at]
+	r, _ := first(v.Regions, func(r Region) bool { return r.Name == name })
+	return r
 }
 
 // Unread reports whether some region could not be read, so that things missing from the view may
 // exist.
 func (v View) Unread() bool {
-	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.ReadFail != "" })
+	return v.butUnread() != ""
 }
 
 // Seconds is a duration that is a number of seconds in JSON.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -113,7 +114,7 @@ func TestHiddenJobsHaveNoOwner(t *testing.T) {
 }
 
 func TestBootingRowSaysWhatFollowsBootTimeout(t *testing.T) {
-	for want, given := range map[string]func(*world){
+	for want, given := range map[action.Then]func(*world){
 		"requeue":    func(s *world) { s.waiting(812, "alpha-a3-0") },
 		"replace":    func(s *world) { s.waiting(812, "alpha-a3-0"); s.Snap.Requeues[812] = false },
 		"power down": func(s *world) { s.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP") },
@@ -126,6 +127,20 @@ func TestBootingRowSaysWhatFollowsBootTimeout(t *testing.T) {
 		require.GreaterOrEqual(t, at, 0, want)
 		assert.Equal(t, want, s.view().Rows[at].Then)
 	}
+}
+
+func TestBootingRowReachesItsLimitWithItsOldestMachine(t *testing.T) {
+	s := newWorld()
+	s.Nodes("alpha-a3-[0-2]", "IDLE+CLOUD+POWERING_UP")
+	s.machines("alpha-a3-job-812", "alpha-a3-[0-2]", time.Hour)
+	for i, minutes := range []int{-1, -3, -2} {
+		s.Snap.Instances[2+i].Created = at(minutes)
+	}
+	rows := keep(s.view().Rows, func(r Row) bool { return r.State == Booting })
+	require.Len(t, rows, 1)
+	assert.Equal(t, 3, rows[0].Count)
+	assert.Equal(t, at(-3), rows[0].Since)
+	assert.Equal(t, at(-3).Add(s.Config.FlexSet("a3").Flex.BootTimeout), rows[0].GiveUpAt)
 }
 
 func TestRowStateFollowsMachinesAndRequests(t *testing.T) {

@@ -12,11 +12,10 @@ import (
 // history counts its waits in the same way.
 func (v View) Wanted(r Row) (size int, since time.Time) {
 	size, since = r.Count, r.RequestedAt
-	at := slices.IndexFunc(v.Groups, func(g Group) bool { return g.Name == r.Group && g.Region == r.Region })
-	if at < 0 {
+	g, known := first(v.Groups, func(g Group) bool { return g.Name == r.Group && g.Region == r.Region })
+	if !known {
 		return size, since
 	}
-	g := v.Groups[at]
 	live := len(g.Requests)
 	if r.Request != "" {
 		if live = slices.IndexFunc(g.Requests, func(q Request) bool { return q.Name == r.Request }); live < 0 {
@@ -27,7 +26,7 @@ func (v View) Wanted(r Row) (size int, since time.Time) {
 	if g.isShared() {
 		return size, since // its other requests are for other jobs
 	}
-	for i := live - 1; i >= 0 && g.Requests[i].State == string(mig.Failed) && !needsAdmin(g.Requests[i].Cause); i-- {
+	for i := live - 1; i >= 0 && g.Requests[i].State == mig.Failed && !needsAdmin(g.Requests[i].Cause); i-- {
 		since = g.Requests[i].CreatedAt
 	}
 	return size, since

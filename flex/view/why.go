@@ -12,29 +12,19 @@ import (
 // MaxQuery is the longest question, in bytes.
 const MaxQuery = 256
 
-// ErrUnknown is the error for a question about something that the view does not contain.
-var ErrUnknown = errors.New("no such job, node, nodeset or group")
-
-// unknownError is an ErrUnknown that names the question and how to ask.
-type unknownError string
-
-func (e unknownError) Error() string { return string(e) }
-
-func (e unknownError) Is(target error) bool { return target == ErrUnknown }
-
 // Why explains a job (812, 812_3, 812+1), a node, a nodeset or a group. Times are in the zone of now.
 // past is the job's recorded history, if any. For a job that has left Slurm's queue, Why describes
 // the end. It leaves out the history of an earlier job with the number of a job in the queue.
 func (v View) Why(subject string, now time.Time, past *Past) (Answer, error) {
 	subject = strings.TrimSpace(subject)
 	if subject == "" || len(subject) > MaxQuery {
-		return Answer{}, unknownError("give the number of a job, or the name of a node, nodeset or group")
+		return Answer{}, errors.New("give the number of a job, or the name of a node, nodeset or group")
 	}
 	if past != nil {
 		past = new(*past)
 		past.Events = slices.Clone(past.Events)
 	}
-	e := &explainer{View: v, now: now, Answer: Answer{Envelope: EnvelopeOf("why"), SeenAt: v.SeenAt, Details: []string{}, Past: past, now: now}}
+	e := &explainer{View: v, Answer: Answer{Envelope: EnvelopeOf("why"), SeenAt: v.SeenAt, Details: []string{}, Past: past, now: now}}
 	group, _, _ := strings.Cut(subject, "/")
 	job, isJob := parseNumber(subject)
 	switch {
@@ -43,9 +33,9 @@ func (v View) Why(subject string, now time.Time, past *Past) (Answer, error) {
 	case e.node(subject), e.nodeSet(subject), e.group(group):
 	// Status shows nodes that wait together like this.
 	case strings.Contains(subject, ",") || strings.HasSuffix(subject, "]"):
-		return Answer{}, unknownError(fmt.Sprintf("%q names more than one subject; choose one", Printable(subject)))
+		return Answer{}, fmt.Errorf("%q names more than one subject; choose one", Printable(subject))
 	default:
-		return Answer{}, unknownError(fmt.Sprintf("no job, node, nodeset or group named %q%s", Printable(subject), v.butUnread()))
+		return Answer{}, fmt.Errorf("no job, node, nodeset or group named %q%s", Printable(subject), v.butUnread())
 	}
 	if past := e.Past; past != nil && len(past.Events) > 0 {
 		past.Use = past.use(now)
@@ -83,9 +73,6 @@ func (v View) butUnread() string {
 type explainer struct {
 	View   `json:"-"` // explainer is never written as JSON
 	Answer `json:"-"`
-	now    time.Time
-
-	id uint32 // job that the answer is about; 0: none
 }
 
 // detail adds a detail, unless the answer already has it.
@@ -129,11 +116,7 @@ func (e *explainer) since(start time.Time) string {
 
 // find returns the group of that name.
 func (v View) find(group string) (Group, bool) {
-	at := slices.IndexFunc(v.Groups, func(g Group) bool { return g.Name == group })
-	if at < 0 {
-		return Group{}, false
-	}
-	return v.Groups[at], true
+	return first(v.Groups, func(g Group) bool { return g.Name == group })
 }
 
 // inactive returns why slurmflex does nothing now; empty if a daemon reconciles.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -36,7 +37,7 @@ func (e *explainer) array(id uint32, tasks []Job) {
 	for i, j := range tasks {
 		of := j.inSlurm()
 		switch count := max(len(of.Tasks()), 1); {
-		case slurm.JobState(j.State).AtWork():
+		case j.State.AtWork():
 			run += count
 		case !j.isUnplaced():
 			get += count
@@ -79,8 +80,9 @@ func (j Job) example(array uint32) string {
 // gone describes a job that is not in the queue. The raw id of a former task or component is
 // unknown, and groups are named after the raw id.
 func (e *explainer) gone(subject string, n number) {
+	id := uint32(0) // none
 	if n.isRaw() {
-		e.id = n.id
+		id = n.id
 	}
 	e.Subject = "job " + subject
 	for _, row := range e.Skipped {
@@ -91,7 +93,7 @@ func (e *explainer) gone(subject string, n number) {
 		}
 	}
 	if e.Past != nil {
-		e.id = e.Past.Job.ID
+		id = e.Past.Job.ID
 		e.Subject = "job " + e.Past.Job.owned(e.Past.Job.Name())
 		e.ended(e.Past)
 	} else {
@@ -99,13 +101,13 @@ func (e *explainer) gone(subject string, n number) {
 		e.YouCan = "sacct -j " + subject + ", if accounting is enabled"
 	}
 	for _, g := range e.Groups {
-		if e.id != 0 && g.Job == e.id {
+		if id != 0 && g.Job == id {
 			e.Machines = joined(e.Machines, g.remains())
 		}
 	}
 	if unread := e.butUnread(); unread != "" {
 		e.Machines = joined(e.Machines, "unknown: "+strings.TrimPrefix(unread, "; "))
-	} else if e.Machines == "" && e.id != 0 {
+	} else if e.Machines == "" && id != 0 {
 		e.Machines = "none left, and no requests"
 	}
 }
@@ -142,7 +144,6 @@ func (e *explainer) ended(p *Past) {
 
 // oneJob explains a job in the queue.
 func (e *explainer) oneJob(j Job, name string) {
-	e.id = j.ID
 	e.Subject = "job " + j.owned(name)
 	e.disown(j)
 	var ahead []string
@@ -184,27 +185,21 @@ func (e *explainer) components(j Job) {
 	var others []string
 	for _, other := range e.Jobs {
 		if other.HetID == j.HetID && other.ID != j.ID {
-			others = append(others, other.Name()+" is "+other.State)
+			others = append(others, other.Name()+" is "+string(other.State))
 		}
 	}
-	if text := "the components of a heterogeneous job start together"; len(others) > 0 && !slurm.JobState(j.State).AtWork() {
+	if text := "the components of a heterogeneous job start together"; len(others) > 0 && !j.State.AtWork() {
 		e.Next = joined(e.Next, text+": "+strings.Join(others, ", "))
 	}
 }
 
 // setsOf returns the flex nodesets of a partition, or of several partitions joined by commas.
 func (v View) setsOf(partition string) []NodeSet {
-	var sets []NodeSet
-	for _, set := range v.NodeSets {
-		if slices.ContainsFunc(strings.Split(partition, ","), func(p string) bool { return slices.Contains(set.Partitions, p) }) {
-			sets = append(sets, set)
-		}
-	}
-	return sets
+	return keep(v.NodeSets, func(set NodeSet) bool { return slices.ContainsFunc(set.Partitions, Job{Partition: partition}.mayUse) })
 }
 
 // isUnplaced reports whether the job waits in the queue without nodes chosen by Slurm or slurmflex.
-func (j Job) isUnplaced() bool { return isWaiting(j) && j.Awaits == "" }
+func (j Job) isUnplaced() bool { return j.State.Waits() && j.Awaits == "" }
 
 // placed explains a job that has nodes, or for which machines are requested.
 func (e *explainer) placed(j Job, rows []Row) {
@@ -213,20 +208,19 @@ func (e *explainer) placed(j Job, rows []Row) {
 		order = byPlace
 	}
 	e.rows(rows, order)
-	state := slurm.JobState(j.State)
 	lost := slices.ContainsFunc(rows, func(r Row) bool { return r.State == Lost })
 	switch {
 	case lost:
-	case state == slurm.JobRunning:
+	case j.State == slurm.JobRunning:
 		e.State = "RUNNING" + e.since(j.StartAt)
 		e.early(j, rows)
-	case state == slurm.JobCompleting:
+	case j.State == slurm.JobCompleting:
 		e.State, e.Next = "ENDING (COMPLETING)", "its nodes are available again when Slurm has finished with it"
 	case e.begins(j):
 		e.Cause, e.Next = "", "Slurm starts it at "+e.on(j.StartAt)+" at the earliest (BeginTime)"
-	case isReady(j, rows) && isWaiting(j) && !slurm.LacksNodes(j.Reason) && !slices.Contains([]string{"", "None", "Reservation"}, j.Reason):
+	case isReady(j, rows) && j.State.Waits() && !slurm.LacksNodes(j.Reason) && !slices.Contains([]string{"", "None", "Reservation"}, j.Reason):
 		e.State, e.Cause, e.Next = "WAITS, all its nodes are up", slurmsCause(j.Reason), "Slurm starts it once that has changed; others may use the machines before"
-	case e.State == "STARTING" && j.HetID != 0 && isWaiting(j):
+	case e.State == "STARTING" && j.HetID != 0 && j.State.Waits():
 		e.State = "READY, all its nodes are up"
 	case isReady(j, rows) && j.Awaits != "":
 		e.State, e.Next = "STARTING, all its nodes are up", "Slurm starts it within seconds"
@@ -238,7 +232,7 @@ func (e *explainer) placed(j Job, rows []Row) {
 	if j.Places > 1 && strings.HasPrefix(e.Next, "starts ") {
 		e.Next = fmt.Sprintf("starts in the first of its %d places with all machines registered", j.Places)
 	}
-	if at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Returning && r.Then == "hold" }); at >= 0 {
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.State == Returning && r.Then == action.Hold }) {
 		e.Next = "once the cause is fixed, an admin releases it: scontrol release " + j.address()
 	}
 }
@@ -266,7 +260,7 @@ func isReady(j Job, rows []Row) bool {
 	}
 	for place, n := range up {
 		if n >= j.NodeCount && !lacks[place] {
-			return j.HetID == 0 && (slurm.JobState(j.State) == slurm.JobConfiguring || j.Awaits != "")
+			return j.HetID == 0 && (j.State == slurm.JobConfiguring || j.Awaits != "")
 		}
 	}
 	return false
@@ -274,20 +268,20 @@ func isReady(j Job, rows []Row) bool {
 
 // elsewhere explains a job on nodes for which slurmflex has neither a machine nor a wait.
 func (e *explainer) elsewhere(j Job) {
-	e.State = j.State
+	e.State = string(j.State)
 	if len(j.Nodes) > 0 {
 		e.State += " on " + j.Nodes.String()
 	}
 	sets := e.setsOf(j.Partition)
-	at := slices.IndexFunc(sets, func(set NodeSet) bool { return e.unreadText(set.Region) != "" })
+	unread, isUnread := first(sets, func(set NodeSet) bool { return e.unreadText(set.Region) != "" })
 	switch {
 	case len(j.Nodes) == 0 || e.OtherNodes.has(j.Nodes[0]):
 		e.State += ", which slurmflex does not manage"
-	case at >= 0:
-		e.Cause = e.brief(e.unreadText(sets[at].Region))
+	case isUnread:
+		e.Cause = e.brief(e.unreadText(unread.Region))
 	default:
 		e.Cause = "slurmflex finds no machine and no request there"
-		if e.Next = "the next pass looks again"; slurm.JobState(j.State) == slurm.JobRunning {
+		if e.Next = "the next pass looks again"; j.State == slurm.JobRunning {
 			e.Next = "after SlurmdTimeout, Slurm requeues the job, or ends it if it cannot be requeued"
 		}
 	}
@@ -296,15 +290,11 @@ func (e *explainer) elsewhere(j Job) {
 // early states when a running job's nodes end, and advises to save before if that is noticeably before
 // its time limit.
 func (e *explainer) early(j Job, rows []Row) {
-	var first Row
-	for _, r := range rows {
-		if r.State != Lost && !r.EndsAt.IsZero() && (first.EndsAt.IsZero() || r.EndsAt.Before(first.EndsAt)) {
-			first = r
-		}
-	}
-	if first.EndsAt.IsZero() || j.StartAt.IsZero() {
+	rows = keep(rows, func(r Row) bool { return r.State != Lost && !r.EndsAt.IsZero() })
+	if len(rows) == 0 || j.StartAt.IsZero() {
 		return
 	}
+	first := slices.MinFunc(rows, func(a, b Row) int { return a.EndsAt.Compare(b.EndsAt) })
 	e.Next = e.untilEnd(first)
 	end := j.StartAt.Add(time.Duration(j.Limit))
 	switch {
@@ -324,11 +314,10 @@ func (e *explainer) early(j Job, rows []Row) {
 // advice suggests how the owner of a job could shorten its wait; empty if nothing helps. It suggests
 // nothing if an admin has to fix the cause first, because no job avoids such a cause.
 func (e *explainer) advice(j Job, rows []Row) string {
-	at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Queued || r.State == Waiting })
-	if at < 0 || slices.ContainsFunc(rows, func(r Row) bool { return r.State == Starting || r.State == Booting }) {
+	row, waits := first(rows, func(r Row) bool { return r.State == Queued || r.State == Waiting })
+	if !waits || slices.ContainsFunc(rows, func(r Row) bool { return r.State == Starting || r.State == Booting }) {
 		return "" // a resubmitted job would lose the machines that it has
 	}
-	row := rows[at]
 	set, ok := e.NodeSet(row.NodeSet)
 	switch {
 	case !ok || row.State == Waiting && e.inactive() != "":

@@ -21,17 +21,13 @@ func (e *explainer) pending(j Job) {
 
 // stateOfPending returns the state of a job without nodes.
 func (e *explainer) stateOfPending(j Job) string {
-	var names []string
-	for _, set := range e.setsOf(j.Partition) {
-		names = append(names, set.Name)
-	}
-	held := ""
-	if done, ok := memo.DoneOf(j.Told); ok && j.isHeldByUs() && !done.At.IsZero() {
-		held = " since " + e.at(done.At)
-	}
+	names := namesOf(e.setsOf(j.Partition))
+	done, isDone := memo.DoneOf(j.Told)
 	switch {
+	case j.isHeldByUs() && isDone && !done.At.IsZero():
+		return "HELD by slurmflex since " + e.at(done.At)
 	case j.isHeldByUs():
-		return "HELD by slurmflex" + held
+		return "HELD by slurmflex"
 	case j.Reason == "JobHeldUser":
 		return "HELD by its owner"
 	case j.isHeld():
@@ -102,7 +98,7 @@ func (e *explainer) nextOfPending(j Job) string {
 		return "an admin starts it: systemctl start slurmflex"
 	case e.Cause == e.brief(e.unreadText(sets[0].Region)) && e.Cause != "":
 		return "each pass tries to read the region again"
-	case j.isHeld(), slurm.JobState(j.State) == slurm.JobPending && j.Reason == "DependencyNeverSatisfied":
+	case j.isHeld(), j.State == slurm.JobPending && j.Reason == "DependencyNeverSatisfied":
 		return ""
 	case !j.NextAt.IsZero():
 		return "machines are requested again from " + e.on(j.NextAt)
@@ -151,13 +147,10 @@ func (e *explainer) fits(j Job) Seconds {
 	if !slurm.LacksNodes(j.Reason) {
 		return 0
 	}
-	in, needs := map[string]bool{}, max(j.NodeCount, 1)
-	for _, set := range e.setsOf(j.Partition) {
-		in[set.Name] = true
-	}
+	in, needs := namesOf(e.setsOf(j.Partition)), max(j.NodeCount, 1)
 	var ends []time.Time
 	for _, r := range e.Rows {
-		if in[r.NodeSet] && r.State == Idle && !r.EndsAt.IsZero() {
+		if slices.Contains(in, r.NodeSet) && r.State == Idle && !r.EndsAt.IsZero() {
 			ends = append(ends, slices.Repeat([]time.Time{r.EndsAt}, r.Count)...)
 		}
 	}

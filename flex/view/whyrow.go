@@ -11,7 +11,6 @@ import (
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // cause returns the one cause of the row's state, which all outputs show; empty without a cause.
@@ -120,7 +119,10 @@ func (e *explainer) causeOfRow(r Row) string {
 
 // requestOf describes the request for the row's nodes, or the one that will be made.
 func (e *explainer) requestOf(r Row) string {
-	text := e.machinesWanted(r)
+	text := e.machines(r)
+	if e.isLease(r) && r.Lease > 0 {
+		text += " for " + Span(time.Duration(r.Lease))
+	}
 	switch {
 	case !r.Waits() && r.State != Cancelling || r.State == Returning:
 		return ""
@@ -132,18 +134,10 @@ func (e *explainer) requestOf(r Row) string {
 	return fmt.Sprintf("%s since %s, %s/%s", text, e.at(r.RequestedAt), r.Group, r.Request)
 }
 
-// machinesWanted describes what was or will be requested from Google.
-func (e *explainer) machinesWanted(r Row) string {
-	text := fmt.Sprintf("%d × %s (%s)", r.Count, e.machineOf(r), r.Nodes)
-	if e.isLease(r) && r.Lease > 0 {
-		text += " for " + Span(time.Duration(r.Lease))
-	}
-	return text
-}
-
-func (e *explainer) machineOf(r Row) string {
+// machines describes the machines that the row's nodes have or lack.
+func (e *explainer) machines(r Row) string {
 	set, _ := e.NodeSet(r.NodeSet)
-	return cmp.Or(set.Machine, "machine")
+	return fmt.Sprintf("%d × %s (%s)", r.Count, cmp.Or(set.Machine, "machine"), r.Nodes)
 }
 
 // isLease reports whether the row's capacity has a queue and a lease. Other capacity is created at
@@ -158,7 +152,7 @@ func (e *explainer) machinesOf(r Row) string {
 	if r.Waits() || r.State == Cancelling || r.State == Lost {
 		return ""
 	}
-	text := fmt.Sprintf("%d × %s (%s)", r.Count, e.machineOf(r), r.Nodes)
+	text := e.machines(r)
 	if r.Zone != "" {
 		text += " in " + r.Zone
 	}
@@ -173,12 +167,10 @@ func (e *explainer) nextOf(r Row) string {
 	switch r.State {
 	case Requesting, Waiting:
 		return e.nextRequest(r)
-	case Queued:
+	case Queued, Booting:
 		return joined(e.starts(r), e.givesUp(r))
 	case Lost:
 		return e.afterLoss(r)
-	case Booting:
-		return e.afterBoot(r)
 	case Running, Starting, Idle, Down:
 		return e.untilEnd(r)
 	case Orphaned:
@@ -230,15 +222,17 @@ func (e *explainer) starts(r Row) string {
 	return "starts " + ready
 }
 
-// givesUp describes when the wait ends, and what happens to the job.
+// givesUp describes when the wait or the boot ends, and what happens to the job.
 func (e *explainer) givesUp(r Row) string {
 	switch {
 	case r.GiveUpAt.IsZero():
 		return ""
-	case r.GiveUpBy == string(demand.ByDeadline) && r.Then == string(action.Cancel):
+	case r.GiveUpBy == demand.ByDeadline && r.Then == action.Cancel:
 		return "cancelled at " + e.at(r.GiveUpAt) + " unless it starts by then (--deadline)"
-	case r.GiveUpBy == string(demand.ByDeadline):
+	case r.GiveUpBy == demand.ByDeadline:
 		return "Slurm ends it at " + e.at(r.GiveUpAt) + " unless it starts by then (--deadline)"
+	case r.State == Booting:
+		return fmt.Sprintf("powered down at %s unless registered by then (%s)", e.at(r.GiveUpAt), r.GiveUpBy)
 	}
 	return fmt.Sprintf("%s at %s unless served by then (%s)", becomes(r.Then), e.at(r.GiveUpAt), r.GiveUpBy)
 }
@@ -261,7 +255,7 @@ func (e *explainer) attempts(r Row) {
 	g, _ := e.find(r.Group)
 	recorded := false
 	for _, request := range g.Requests {
-		if request.State == string(mig.Failed) && request.Name != r.Request {
+		if request.State == mig.Failed && request.Name != r.Request {
 			recorded = recorded || request.Error == r.Error
 			e.detail("Request %s/%s, made at %s, failed (%s): %s.", g.Name, request.Name,
 				e.at(request.CreatedAt), request.Cause, strings.TrimSuffix(request.Error, "."))
@@ -280,17 +274,6 @@ func (e *explainer) afterLoss(r Row) string {
 		return "after SlurmdTimeout, " + requeues
 	}
 	return "the next pass sets the " + r.one("node", "nodes") + " down (drained: after SlurmdTimeout); " + requeues
-}
-
-func (e *explainer) afterBoot(r Row) string {
-	starts, limit := "", ""
-	if len(r.Jobs) > 0 {
-		starts = "starts once " + r.one("its machine has", "all machines have") + " registered"
-	}
-	if !r.GiveUpAt.IsZero() {
-		limit = "powered down at " + e.at(r.GiveUpAt) + " unless registered by then (boot_timeout)"
-	}
-	return joined(starts, limit)
 }
 
 // untilEnd describes how long machines that are up stay.
@@ -339,15 +322,12 @@ func (r Row) one(one, several string) string {
 }
 
 // becomes describes what happens to a job when it loses its nodes.
-func becomes(then string) string {
+func becomes(then action.Then) string {
 	switch then {
-	case "hold":
+	case action.Hold:
 		return "held"
-	case "cancel":
+	case action.Cancel:
 		return "cancelled"
 	}
 	return "requeued"
 }
-
-// isWaiting reports whether the job is in Slurm's queue without nodes.
-func isWaiting(j Job) bool { return slurm.JobState(j.State).Waits() }

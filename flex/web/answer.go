@@ -2,7 +2,6 @@ package web
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 
@@ -28,7 +27,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 	answer, err := v.Why(query, now, past)
 	status := http.StatusOK
 	switch {
-	case errors.Is(err, view.ErrUnknown) && (query == "" || len(query) > view.MaxQuery):
+	case err != nil && (query == "" || len(query) > view.MaxQuery):
 		status = http.StatusBadRequest
 	case err != nil:
 		status = http.StatusNotFound

@@ -11,27 +11,26 @@ import (
 )
 
 // observe reads the group, its members, and the trial's machines.
-func (t *trial) observe(ctx context.Context) (*snapshot, error) {
-	var l snapshot
-	err := bounded(ctx, func(ctx context.Context) (err error) { l, err = t.read(ctx); return err })
-	if err != nil {
+func (t *trial) observe(ctx context.Context) (*snapshot, error) { return bounded(t.read)(ctx) }
+
+func (t *trial) read(ctx context.Context) (l *snapshot, err error) {
+	l = &snapshot{at: time.Now()}
+	l.group, err = t.cloud.Group(ctx, t.spec.region, t.spec.group())
+	if t.note("read group", nil, err); err != nil {
 		return nil, err
 	}
-	return &l, nil
-}
-
-func (t *trial) read(ctx context.Context) (l snapshot, err error) {
-	l.at = t.now()
-	l.group, err = t.cloud.Group(ctx, t.spec.region, t.spec.group())
-	if t.seen.note("read group", nil, err); err != nil {
-		return l, err
-	}
 	l.members, err = t.cloud.Members(ctx, t.spec.region, t.spec.group())
-	if t.seen.note("read members", nil, err); err != nil {
-		return l, err
+	if t.note("read members", nil, err); err != nil {
+		return nil, err
 	}
 	l.machines, err = t.listMachines(ctx)
 	return l, err
+}
+
+// inRegion returns what a list has of the cluster's trials in the trial's region.
+func inRegion[T any](ctx context.Context, s spec, list func(context.Context, string, []string) ([]T, map[string]error)) ([]T, error) {
+	all, unseen := list(ctx, owner(s.cluster), []string{s.region})
+	return all, unseen[s.region]
 }
 
 // listMachines returns the trial's machines from the list of instances.
@@ -42,19 +41,16 @@ func (t *trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
 
 // listed returns what the lists show of the trial: its group and its policy, if they exist, and its
 // machines.
-func (t *trial) listed(ctx context.Context) (l snapshot, err error) {
-	groups, unseen := t.cloud.Groups(ctx, owner(t.spec.cluster), []string{t.spec.region})
-	if err := unseen[t.spec.region]; err != nil {
+func (t *trial) listed(ctx context.Context) (l *snapshot, err error) {
+	l = &snapshot{}
+	groups, err := inRegion(ctx, t.spec, t.cloud.Groups)
+	if err != nil {
 		return l, err
 	}
-	for _, g := range groups {
-		if g.Name == t.spec.group() {
-			l.group = g
-		}
-	}
+	l.group, _ = find(groups, t.spec.group(), func(g mig.Group) string { return g.Name })
 	if t.mayHavePolicy() {
-		policies, unseen := t.cloud.Policies(ctx, owner(t.spec.cluster), []string{t.spec.region})
-		if err := unseen[t.spec.region]; err != nil {
+		policies, err := inRegion(ctx, t.spec, t.cloud.Policies)
+		if err != nil {
 			return l, err
 		}
 		l.policies = slices.DeleteFunc(policies, func(p mig.Policy) bool { return p.Name != t.spec.policy() })
@@ -65,7 +61,7 @@ func (t *trial) listed(ctx context.Context) (l snapshot, err error) {
 
 // mayHavePolicy reports whether a policy may have been created.
 func (t *trial) mayHavePolicy() bool {
-	r := t.seen.results["create policy"]
+	r := t.results["create policy"]
 	return r.ok() || r.unanswered()
 }
 
@@ -81,44 +77,51 @@ func (t *trial) awaiting(request string) string {
 	return fmt.Sprintf("await machine %s for up to %s", t.spec.request(request).Instances[0], t.spec.wait)
 }
 
-// await waits until the request has ended and its machine runs and shows its lease. It returns the
-// snapshots at both moments, or nil for a moment that it did not reach. When the time is up, it
+// await returns an act that waits until the request has ended and its machine runs and shows its
+// lease. It notes the snapshot at the request's end as a result of its own. When the time is up, it
 // cancels the request.
-func (t *trial) await(ctx context.Context, request string) (ended, running *snapshot, err error) {
-	name, begun, more := t.spec.request(request).Instances[0], t.now(), lagging
-	for ctx.Err() == nil {
-		l, err := t.observe(ctx)
-		if err != nil {
-			return ended, nil, err
+func (t *trial) await(request string) act {
+	return func(ctx context.Context) (*snapshot, error) {
+		name, begun, more := t.spec.request(request).Instances[0], time.Now(), lagging
+		ended := false
+		for ctx.Err() == nil {
+			l, err := t.observe(ctx)
+			if err != nil {
+				return nil, err
+			}
+			r, recorded := l.request(request)
+			if recorded && !r.State.Live() || !recorded && !l.has(name) {
+				t.note(endOf(request), l, nil)
+				ended = true
+			}
+			member, _ := l.member(name)
+			in, listed := l.machine(name)
+			runs := member.Status == "RUNNING" && (ended || !recorded)
+			switch {
+			case ended && l.state(request) != string(mig.Succeeded):
+				return nil, fmt.Errorf("request %s has ended: %s %s", request, l.state(request), r.Message)
+			case runs && (more == 0 || listed && !in.Terminates.IsZero() && member.Action == "NONE"):
+				return l, nil
+			case runs:
+				more--
+			case time.Since(begun) >= t.spec.wait:
+				_ = t.cancelLive(ctx, l.group) // if it fails, leave tries again
+				return nil, fmt.Errorf("no machine within %s %s", t.spec.wait, r.Message)
+			}
+			sleep(ctx, pollPause)
 		}
-		r, recorded := l.request(request)
-		if recorded && !r.State.Live() || !recorded && !l.has(name) {
-			ended = l
-		}
-		member, _ := l.member(name)
-		in, listed := l.machine(name)
-		runs := member.Status == "RUNNING" && (ended != nil || !recorded)
-		switch {
-		case ended != nil && l.state(request) != string(mig.Succeeded):
-			return ended, nil, fmt.Errorf("request %s has ended: %s %s", request, l.state(request), r.Message)
-		case runs && (more == 0 || listed && !in.Terminates.IsZero() && member.Action == "NONE"):
-			return ended, l, nil
-		case runs:
-			more--
-		case t.now().Sub(begun) >= t.spec.wait:
-			_ = t.cancelLive(ctx, l.group) // if it fails, leave tries again
-			return ended, nil, fmt.Errorf("no machine within %s %s", t.spec.wait, r.Message)
-		}
-		sleep(ctx, pollPause)
+		return nil, errInterrupted
 	}
-	return ended, nil, errInterrupted
 }
 
-// awaitGone returns a step that waits until a machine is deleted and its group no longer counts the
+// endOf names the result of await at the end of a request.
+func endOf(request string) string { return "end of request " + request }
+
+// awaitGone returns an act that waits until a machine is deleted and its group no longer counts the
 // machine.
-func (t *trial) awaitGone(name string) func(context.Context) (*snapshot, error) {
+func (t *trial) awaitGone(name string) act {
 	return func(ctx context.Context) (*snapshot, error) {
-		begun := t.now()
+		begun := time.Now()
 		for ctx.Err() == nil {
 			l, err := t.observe(ctx)
 			if err != nil {
@@ -126,7 +129,7 @@ func (t *trial) awaitGone(name string) func(context.Context) (*snapshot, error) 
 			}
 			member, in := l.member(name)
 			_, listed := l.machine(name)
-			late := t.now().Sub(begun) >= goneLimit
+			late := time.Since(begun) >= goneLimit
 			switch {
 			case !listed && (late || !in || member.Lost()):
 				return l, nil

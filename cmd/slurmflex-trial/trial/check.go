@@ -19,8 +19,11 @@ type check struct {
 	source source
 	does   string // action of the trial
 	wants  string // expected observation
-	saw    func(*seen) observation
+	saw    observer
 }
+
+// observer returns what a trial observed.
+type observer func(*seen) observation
 
 // observation is what decides whether a check passed.
 type observation struct {
@@ -68,7 +71,7 @@ const taken = "accepted"
 func refused(c mig.Cause) string { return "refused: " + c.String() }
 
 // ended returns an observer of how the call of a step ended.
-func ended(step string) func(*seen) observation {
+func ended(step string) observer {
 	return func(s *seen) observation {
 		switch r := s.results[step]; {
 		case r == nil:
@@ -87,19 +90,18 @@ const allowed = "allowed"
 // another reason proves nothing.
 func may(do, permission, step string) check {
 	return check{"may " + do, role, permission, allowed, func(s *seen) observation {
-		switch r := s.results[step]; {
-		case r == nil:
-		case r.err == nil:
+		switch got := ended(step)(s); got.text {
+		case taken:
 			return observation{text: allowed}
-		case mig.CauseOf(r.err) == mig.CausePermission:
-			return observation{refused(mig.CausePermission), r.err.Error()}
+		case refused(mig.CausePermission):
+			return got
 		}
 		return observation{}
 	}}
 }
 
 // saw returns an observer of a step's snapshot.
-func saw(step string, text func(s *seen, l snapshot) string) func(*seen) observation {
+func saw(step string, text func(s *seen, l snapshot) string) observer {
 	return func(s *seen) observation {
 		if l := s.snapshot(step); l != nil {
 			return observation{text: text(s, *l)}
@@ -109,11 +111,11 @@ func saw(step string, text func(s *seen, l snapshot) string) func(*seen) observa
 }
 
 // sawSize returns an observer of the group's target size.
-func sawSize(step string) func(*seen) observation {
+func sawSize(step string) observer {
 	return saw(step, func(_ *seen, l snapshot) string { return size(l) })
 }
 
 // sawState returns an observer of a request's state.
-func sawState(step, request string) func(*seen) observation {
+func sawState(step, request string) observer {
 	return saw(step, func(_ *seen, l snapshot) string { return l.state(request) })
 }

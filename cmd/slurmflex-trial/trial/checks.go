@@ -141,7 +141,7 @@ func requestChecks() []check {
 }
 
 func machineChecks() []check {
-	machine := func(text func(*seen, mig.Instance) string) func(*seen) observation {
+	machine := func(text func(*seen, mig.Instance) string) observer {
 		return saw("running machine", func(s *seen, l snapshot) string {
 			in, ok := l.machine(s.spec.instance(0))
 			if !ok {
@@ -155,7 +155,7 @@ func machineChecks() []check {
 	return []check{
 		{
 			"granted", documented, "await the machine", string(mig.Succeeded),
-			sawState("granted request", requestDeleted),
+			sawState(endOf(requestDeleted), requestDeleted),
 		},
 		{"granted size", inferred, "read the group after that", "target size 1", sawSize("running machine")},
 		{"running member", inferred, "read the member when the machine runs", "action NONE, machine RUNNING", saw("running machine", member)},

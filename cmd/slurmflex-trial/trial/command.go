@@ -92,7 +92,7 @@ func (s settings) run(c *cobra.Command, transport http.RoundTripper) error {
 		return notStarted(c.Context(), err)
 	}
 	defer client.Close()
-	t := trial{cloud: client, again: again, now: time.Now, say: func(what string) { fmt.Fprintln(c.ErrOrStderr(), what) }}
+	t := trial{cloud: client, again: again, say: func(what string) { fmt.Fprintln(c.ErrOrStderr(), what) }}
 	others, unsure := remnants(c.Context(), cfg, client)
 	for _, other := range others {
 		t.say(other)
@@ -166,7 +166,7 @@ func connect(ctx context.Context, cfg *config.Config, transport http.RoundTrippe
 }
 
 // spec returns the spec of a trial of the nodeset. It reads the template.
-func (s settings) spec(ctx context.Context, cfg *config.Config, set *config.NodeSet, cloud cloud) (spec, error) {
+func (s settings) spec(ctx context.Context, cfg *config.Config, set *config.NodeSet, cloud *gce.Client) (spec, error) {
 	template, err := cloud.Template(ctx, cmp.Or(s.template, set.Template))
 	if err != nil {
 		return spec{}, err
@@ -206,7 +206,7 @@ func (t *trial) reported(ctx context.Context, out io.Writer, file string) error 
 			return config.Misusef("--record: %w", err)
 		}
 		defer f.Close()
-		head := header{Slurmflex: view.Version, Begun: t.now().UTC(), Region: t.spec.region, Machine: t.spec.template.MachineType}
+		head := header{Slurmflex: view.Version, Begun: time.Now().UTC(), Region: t.spec.region, Machine: t.spec.template.MachineType}
 		recorder, err := newRecorder(f, head, t.spec.project, t.again.next)
 		if err != nil {
 			return notStarted(ctx, err)

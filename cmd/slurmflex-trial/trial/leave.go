@@ -24,11 +24,11 @@ func (t *trial) leave(ctx context.Context) (left []string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
-	begun, failed, said := t.now(), 0, false
+	begun, failed, said := time.Now(), 0, false
 	for {
 		l, unsure, wrong := t.remains(ctx)
 		there := len(names(l)) > 0
-		late := unsure && t.now().Sub(begun) < lateLimit
+		late := unsure && time.Since(begun) < lateLimit
 		if wrong == nil && !there && !late {
 			return nil, nil
 		}
@@ -51,11 +51,11 @@ func (t *trial) leave(ctx context.Context) (left []string, err error) {
 
 // remains returns what is left. It is unsure if something may exist that the lists do not show yet.
 // It reads the group by name, which shows at once whether an answered call has created the group.
-func (t *trial) remains(ctx context.Context) (l snapshot, unsure bool, err error) {
+func (t *trial) remains(ctx context.Context) (l *snapshot, unsure bool, err error) {
 	if l, err = t.listed(ctx); err != nil {
 		return l, true, err
 	}
-	unsure = t.seen.results["create group"].unanswered() || t.mayHavePolicy() && !t.seen.results["delete policy"].ok()
+	unsure = t.results["create group"].unanswered() || t.mayHavePolicy() && !t.results["delete policy"].ok()
 	g, err := t.cloud.Group(ctx, t.spec.region, t.spec.group())
 	switch {
 	case mig.CauseOf(err) == mig.CauseNotFound:
@@ -70,7 +70,7 @@ func (t *trial) remains(ctx context.Context) (l snapshot, unsure bool, err error
 
 // clear deletes the policy and the group. Without a group, it deletes the machines that the group
 // left behind.
-func (t *trial) clear(ctx context.Context, l snapshot) (err error) {
+func (t *trial) clear(ctx context.Context, l *snapshot) (err error) {
 	if len(l.policies) > 0 {
 		err = t.remove(ctx, "delete policy "+t.spec.policy(), t.deletePolicy)
 	}
@@ -78,19 +78,19 @@ func (t *trial) clear(ctx context.Context, l snapshot) (err error) {
 }
 
 // remove makes a call that deletes something. It succeeds if the thing no longer exists.
-func (t *trial) remove(ctx context.Context, does string, call func(context.Context) error) error {
+func (t *trial) remove(ctx context.Context, does string, do func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
 	t.say(does)
-	err := bounded(ctx, call)
+	_, err := call(do)(ctx)
 	if mig.CauseOf(err) == mig.CauseNotFound {
 		return nil
 	}
 	return err
 }
 
-func (t *trial) clearGroup(ctx context.Context, l snapshot) error {
+func (t *trial) clearGroup(ctx context.Context, l *snapshot) error {
 	if l.group.Name != "" {
 		return errors.Join(t.cancelLive(ctx, l.group), t.remove(ctx, "delete group "+l.group.Name, func(ctx context.Context) error {
 			return t.cloud.DeleteGroup(ctx, t.spec.region, l.group.Name)
@@ -109,7 +109,7 @@ func (t *trial) clearGroup(ctx context.Context, l snapshot) error {
 }
 
 // names returns the names of everything that a snapshot shows.
-func names(l snapshot) (left []string) {
+func names(l *snapshot) (left []string) {
 	if l.group.Name != "" {
 		left = append(left, "group "+l.group.Name)
 	}

@@ -7,11 +7,12 @@ import (
 	"fmt"
 
 	"slurmflex/config"
+	"slurmflex/mig/gce"
 )
 
 // remnants names the groups and workload policies of the cluster's other trials, with the commands
 // that delete them. It returns an error for the regions that it could not read.
-func remnants(ctx context.Context, cfg *config.Config, cloud cloud) (all []string, errs error) {
+func remnants(ctx context.Context, cfg *config.Config, cloud *gce.Client) (all []string, errs error) {
 	regions := cfg.FlexRegions()
 	groups, unseen := cloud.Groups(ctx, owner(cfg.Cluster), regions)
 	policies, unseenPolicies := cloud.Policies(ctx, owner(cfg.Cluster), regions)

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -53,13 +54,9 @@ func (r report) String() string {
 
 // leftBehind describes what leave returned.
 func leftBehind(left []string, unsure error) string {
-	switch {
-	case len(left) > 0 && unsure != nil:
-		return fmt.Sprintf("%s (%v)", strings.Join(left, ", "), unsure)
-	case len(left) > 0:
-		return strings.Join(left, ", ")
-	case unsure != nil:
-		return fmt.Sprintf("unknown (%v)", unsure)
+	names := strings.Join(left, ", ")
+	if unsure != nil {
+		return fmt.Sprintf("%s (%v)", cmp.Or(names, "unknown"), unsure)
 	}
-	return "nothing"
+	return cmp.Or(names, "nothing")
 }

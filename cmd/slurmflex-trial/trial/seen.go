@@ -24,9 +24,6 @@ func (s *seen) note(name string, l *snapshot, err error) {
 	s.results[name] = &result{l, err}
 }
 
-// forget drops the result of a step that found nothing to try.
-func (s *seen) forget(name string) { delete(s.results, name) }
-
 // snapshot returns the snapshot of a step; nil if the step took none.
 func (s *seen) snapshot(name string) *snapshot {
 	if r := s.results[name]; r.ok() {

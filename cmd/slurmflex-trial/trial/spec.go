@@ -50,15 +50,10 @@ func owner(cluster string) string { return cluster + "-trial-" }
 func (s spec) name() string { return owner(s.cluster) + "-" + s.random }
 
 // group returns the name of the trial's only group.
-func (s spec) group() string { return s.name() + groupSuffix }
+func (s spec) group() string { return s.name() + "-g" }
 
 // policy returns the name of the trial's workload policy, which nothing uses.
-func (s spec) policy() string { return s.name() + policySuffix }
-
-const (
-	groupSuffix  = "-g"
-	policySuffix = "-p"
-)
+func (s spec) policy() string { return s.name() + "-p" }
 
 func (s spec) instance(n int) string { return fmt.Sprintf("%s-%d", s.name(), n) }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"slurmflex/mig"
 )
@@ -14,10 +15,12 @@ import (
 type step struct {
 	name  string
 	needs []string // steps that must have succeeded
-	after string   // a step that must have been executed, with any outcome
 	does  string   // message for the user; empty: none
-	run   func(ctx context.Context) (*snapshot, error)
+	run   act
 }
+
+// act is what a step does. It returns a snapshot if it takes one.
+type act func(context.Context) (*snapshot, error)
 
 // errSkipped is the error of a step that found nothing to try.
 var errSkipped = errors.New("nothing to try")
@@ -39,125 +42,115 @@ func (t *trial) allSteps() []step {
 		running   = []string{"running machine"}
 	)
 	return []step{
-		{"read template", nil, "", "read template " + t.spec.template.Link, call(func(ctx context.Context) error {
+		{"read template", nil, "read template " + t.spec.template.Link, call(func(ctx context.Context) error {
 			_, err := t.cloud.Template(ctx, t.spec.template.Link)
 			return err
 		})},
-		{"read region", nil, "", "read region " + t.spec.region, call(func(ctx context.Context) error {
+		{"read region", nil, "read region " + t.spec.region, call(func(ctx context.Context) error {
 			_, err := t.cloud.Region(ctx, t.spec.region)
 			return err
 		})},
-		{"read clock", nil, "", "read Compute's clock", call(t.readClock)},
-		{"read zone", nil, "", "read zone " + t.spec.zones[0], call(func(ctx context.Context) error {
+		{"read clock", nil, "read Compute's clock", call(t.readClock)},
+		{"read zone", nil, "read zone " + t.spec.zones[0], call(func(ctx context.Context) error {
 			_, err := t.cloud.Zone(ctx, t.spec.zones[0])
 			return err
 		})},
-		{"read machine type", nil, "", "read machine type " + t.spec.template.MachineType, call(func(ctx context.Context) error {
+		{"read machine type", nil, "read machine type " + t.spec.template.MachineType, call(func(ctx context.Context) error {
 			_, err := t.cloud.MachineType(ctx, t.spec.zones[0], t.spec.template.MachineType)
 			return err
 		})},
-		{"list groups", nil, "", "list groups", call(func(ctx context.Context) error {
-			_, unseen := t.cloud.Groups(ctx, owner(t.spec.cluster), []string{t.spec.region})
-			return unseen[t.spec.region]
+		{"list groups", nil, "list groups", call(func(ctx context.Context) error {
+			_, err := inRegion(ctx, t.spec, t.cloud.Groups)
+			return err
 		})},
-		{"list instances", nil, "", "list instances", call(func(ctx context.Context) error {
-			_, unseen := t.cloud.Instances(ctx, t.spec.name(), []string{t.spec.region}, t.spec.zones...)
-			return unseen[t.spec.region]
+		{"list instances", nil, "list instances", call(func(ctx context.Context) error {
+			_, err := t.listMachines(ctx)
+			return err
 		})},
-		{"list policies", nil, "", "list policies", call(func(ctx context.Context) error {
-			_, unseen := t.cloud.Policies(ctx, owner(t.spec.cluster), []string{t.spec.region})
-			return unseen[t.spec.region]
+		{"list policies", nil, "list policies", call(func(ctx context.Context) error {
+			_, err := inRegion(ctx, t.spec, t.cloud.Policies)
+			return err
 		})},
 
 		// Create the group.
-		{"create group", nil, "", "create group " + t.spec.group() + ", sent twice", call(t.createTwice)},
-		{"empty group", group, "", "", t.observe},
-		{"create group again", group, "", "create it again", call(t.createGroup)},
+		{"create group", nil, "create group " + t.spec.group() + ", sent twice", call(t.createTwice)},
+		{"empty group", group, "", t.observe},
+		{"create group again", group, "create it again", call(t.createGroup)},
 
 		// Create a workload policy, if the trial can list policies to see whether one is left.
-		{"create policy", []string{"create group", "list policies"}, "", "create policy " + t.spec.policy(), call(func(ctx context.Context) error {
+		{"create policy", []string{"create group", "list policies"}, "create policy " + t.spec.policy(), call(func(ctx context.Context) error {
 			return t.cloud.CreatePolicy(ctx, t.spec.policySpec())
 		})},
-		{"delete policy", []string{"create policy"}, "", "delete policy " + t.spec.policy(), call(t.deletePolicy)},
+		{"delete policy", []string{"create policy"}, "delete policy " + t.spec.policy(), call(t.deletePolicy)},
 
 		// Create a request and cancel it at once.
-		{"create request", group, "", "create request " + requestCancelled, t.ask(requestCancelled)},
-		{"waiting request", []string{"create request"}, "", "", t.observe},
-		{"cancel request", waiting, "", "cancel request " + requestCancelled, t.ending(t.cloud.CancelRequest, requestCancelled)},
-		{"cancelled request", waiting, "", "", t.seeCancelled},
-		{"cancel request again", []string{"cancel request", "cancelled request"}, "", "cancel it again", t.ending(t.cloud.CancelRequest, requestCancelled)},
-		{"delete request", []string{"cancel request", "cancelled request"}, "", "delete its record", t.ending(t.cloud.DeleteRequest, requestCancelled)},
-		{"deleted request", nil, "delete request", "", t.observe},
+		{"create request", group, "create request " + requestCancelled, t.ask(requestCancelled)},
+		{"waiting request", []string{"create request"}, "", t.observe},
+		{"cancel request", waiting, "cancel request " + requestCancelled, t.ending(t.cloud.CancelRequest, requestCancelled)},
+		{"cancelled request", waiting, "", t.seeCancelled},
+		{"cancel request again", []string{"cancel request", "cancelled request"}, "cancel it again", t.ending(t.cloud.CancelRequest, requestCancelled)},
+		{"delete request", []string{"cancel request", "cancelled request"}, "delete its record", t.ending(t.cloud.DeleteRequest, requestCancelled)},
+		{"deleted request", nil, "", t.observeAfter("delete request")},
 
 		// Create a request that Compute must reject.
-		{"create short request", cancelled, "", "create request " + requestShort, t.ask(requestShort)},
-		{"short request", nil, "create short request", "", t.observe},
+		{"create short request", cancelled, "create request " + requestShort, t.ask(requestShort)},
+		{"short request", nil, "", t.observeAfter("create short request")},
 
 		// Create a request, and delete its machine through the group once it runs.
-		{"request machine", cancelled, "", "create request " + requestDeleted, t.ask(requestDeleted)},
-		{"request machine again", []string{"request machine"}, "", "create request " + requestDeleted, t.ask(requestDeleted)},
-		{"delete active request", []string{"request machine"}, "", "delete it if it waits", t.deleteActive},
-		{"active request", nil, "delete active request", "", t.observe},
-		{"running machine", []string{"request machine"}, "", t.awaiting(requestDeleted), func(ctx context.Context) (*snapshot, error) {
-			ended, running, err := t.await(ctx, requestDeleted)
-			if ended != nil {
-				t.seen.note("granted request", ended, nil)
-			}
-			return running, err
-		}},
-		{"cancel late", running, "", "cancel it after it has succeeded", t.ending(t.cloud.CancelRequest, requestDeleted)},
-		{"delete machine", running, "", "delete machine " + t.spec.instance(0), call(func(ctx context.Context) error {
-			return t.discard(ctx, "running machine", t.deleteInGroup)
-		})},
-		{"deleted machine", []string{"delete machine"}, "", "await its end", t.awaitGone(t.spec.instance(0))},
+		{"request machine", cancelled, "create request " + requestDeleted, t.ask(requestDeleted)},
+		{"request machine again", []string{"request machine"}, "create request " + requestDeleted, t.ask(requestDeleted)},
+		{"delete active request", []string{"request machine"}, "delete it if it waits", t.deleteActive},
+		{"active request", nil, "", t.observeAfter("delete active request")},
+		{"running machine", []string{"request machine"}, t.awaiting(requestDeleted), t.await(requestDeleted)},
+		{"cancel late", running, "cancel it after it has succeeded", t.ending(t.cloud.CancelRequest, requestDeleted)},
+		{"delete machine", running, "delete machine " + t.spec.instance(0), t.discard("running machine", t.spec.instance(0), t.deleteInGroup)},
+		{"deleted machine", []string{"delete machine"}, "await its end", t.awaitGone(t.spec.instance(0))},
 
 		// Create a request for the same name, and delete its machine without its group.
-		{"request name again", []string{"deleted machine"}, "", "create request " + requestLost, t.ask(requestLost)},
-		{"second machine", []string{"request name again"}, "", t.awaiting(requestLost), func(ctx context.Context) (*snapshot, error) {
-			_, running, err := t.await(ctx, requestLost)
-			return running, err
-		}},
-		{"lose machine", []string{"second machine"}, "", "delete machine " + t.spec.instance(0), call(func(ctx context.Context) error {
-			return t.discard(ctx, "second machine", t.cloud.DeleteVMs)
-		})},
-		{"lost machine", []string{"lose machine"}, "", "await its end", t.awaitGone(t.spec.instance(0))},
+		{"request name again", []string{"deleted machine"}, "create request " + requestLost, t.ask(requestLost)},
+		{"second machine", []string{"request name again"}, t.awaiting(requestLost), t.await(requestLost)},
+		{"lose machine", []string{"second machine"}, "delete machine " + t.spec.instance(0), t.discard("second machine", t.spec.instance(0), t.cloud.DeleteVMs)},
+		{"lost machine", []string{"lose machine"}, "await its end", t.awaitGone(t.spec.instance(0))},
 
 		// Delete everything. If a step fails here, leave tries again.
-		{"cancel all", group, "", "", func(ctx context.Context) (*snapshot, error) {
+		{"cancel all", group, "", func(ctx context.Context) (*snapshot, error) {
 			l, err := t.observe(ctx)
 			if err != nil {
 				return nil, err
 			}
 			return l, t.cancelLive(ctx, l.group)
 		}},
-		{"delete group", group, "", "delete group " + t.spec.group(), call(func(ctx context.Context) error {
+		{"delete group", group, "delete group " + t.spec.group(), call(func(ctx context.Context) error {
 			return t.cloud.DeleteGroup(ctx, t.spec.region, t.spec.group())
 		})},
-		{"read deleted group", []string{"delete group"}, "", "read it", call(func(ctx context.Context) error {
+		{"read deleted group", []string{"delete group"}, "read it", call(func(ctx context.Context) error {
 			_, err := t.cloud.Group(ctx, t.spec.region, t.spec.group())
 			return err
 		})},
-		{"lists at the end", []string{"delete group"}, "", "list groups and instances", func(ctx context.Context) (l *snapshot, err error) {
-			err = bounded(ctx, func(ctx context.Context) error {
-				seen, err := t.listed(ctx)
-				l = &seen
-				return err
-			})
-			return l, err
-		}},
+		{"lists at the end", []string{"delete group"}, "list groups and instances", bounded(t.listed)},
 	}
 }
 
-// call returns a step that makes one call.
-func call(do func(context.Context) error) func(context.Context) (*snapshot, error) {
-	return func(ctx context.Context) (*snapshot, error) { return nil, bounded(ctx, do) }
+// call returns an act that makes one call.
+func call(do func(context.Context) error) act {
+	return bounded(func(ctx context.Context) (*snapshot, error) { return nil, do(ctx) })
+}
+
+// observeAfter returns an act that takes a snapshot if a step was executed, with any outcome.
+func (t *trial) observeAfter(step string) act {
+	return func(ctx context.Context) (*snapshot, error) {
+		if t.results[step] == nil {
+			return nil, errSkipped
+		}
+		return t.observe(ctx)
+	}
 }
 
 func (t *trial) readClock(ctx context.Context) error {
-	before := t.now()
+	before := time.Now()
 	there, err := t.cloud.Clock(ctx, t.spec.region)
 	if err == nil {
-		t.seen.clock = &offset{before, there, t.now()}
+		t.clock = &offset{before, there, time.Now()}
 	}
 	return err
 }
@@ -169,11 +162,10 @@ func (t *trial) createGroup(ctx context.Context) error {
 // createTwice creates the group with a call that is sent twice.
 func (t *trial) createTwice(ctx context.Context) error {
 	t.created = true
-	t.again.arm()
+	t.again.armed.Store(true)
 	err := t.createGroup(ctx)
 	if err == nil {
-		names := t.again.operations()
-		t.seen.operations = &names
+		t.operations = &t.again.names
 	}
 	return err
 }
@@ -182,15 +174,15 @@ func (t *trial) deletePolicy(ctx context.Context) error {
 	return t.cloud.DeletePolicy(ctx, t.spec.region, t.spec.policy())
 }
 
-// ask returns a step that creates a request.
-func (t *trial) ask(request string) func(context.Context) (*snapshot, error) {
+// ask returns an act that creates a request.
+func (t *trial) ask(request string) act {
 	return call(func(ctx context.Context) error {
 		return t.cloud.CreateRequest(ctx, t.spec.region, t.spec.group(), t.spec.request(request))
 	})
 }
 
-// ending returns a step that ends a request or deletes its record.
-func (t *trial) ending(end func(ctx context.Context, region, group, request string) error, request string) func(context.Context) (*snapshot, error) {
+// ending returns an act that ends a request or deletes its record.
+func (t *trial) ending(end func(ctx context.Context, region, group, request string) error, request string) act {
 	return call(func(ctx context.Context) error { return end(ctx, t.spec.region, t.spec.group(), request) })
 }
 
@@ -204,15 +196,16 @@ func (t *trial) seeCancelled(ctx context.Context) (*snapshot, error) {
 	case err != nil:
 		return nil, err
 	case l.state(requestCancelled) == string(mig.Succeeded):
-		t.seen.forget("cancel request")
-		t.seen.forget("waiting request")
+		delete(t.results, "cancel request")
+		delete(t.results, "waiting request")
+		t.note("early machine", l, nil)
 		t.say("delete machine " + name)
-		if err := bounded(ctx, func(ctx context.Context) error { return t.discardFrom(ctx, l, name, t.deleteInGroup) }); err != nil {
+		if _, err := t.discard("early machine", name, t.deleteInGroup)(ctx); err != nil {
 			return nil, err
 		}
 		_, err := t.awaitGone(name)(ctx)
 		return nil, err
-	case t.seen.results["cancel request"].ok():
+	case t.results["cancel request"].ok():
 		return t.awaitGone(name)(ctx)
 	}
 	return l, nil
@@ -231,16 +224,13 @@ func (t *trial) deleteInGroup(ctx context.Context, machines []mig.Instance) erro
 	return t.cloud.DeleteInstances(ctx, t.spec.region, t.spec.group(), machines)
 }
 
-// discard deletes the machine that a step saw running.
-func (t *trial) discard(ctx context.Context, seenBy string, by func(context.Context, []mig.Instance) error) error {
-	return t.discardFrom(ctx, t.seen.results[seenBy].snapshot, t.spec.instance(0), by)
-}
-
-// discardFrom deletes a machine that a snapshot shows.
-func (t *trial) discardFrom(ctx context.Context, l *snapshot, name string, by func(context.Context, []mig.Instance) error) error {
-	in, ok := l.machine(name)
-	if !ok {
-		return fmt.Errorf("the list of instances does not have machine %s", name)
-	}
-	return by(ctx, []mig.Instance{in})
+// discard returns an act that deletes a machine that an earlier snapshot shows.
+func (t *trial) discard(seenBy, name string, by func(context.Context, []mig.Instance) error) act {
+	return call(func(ctx context.Context) error {
+		in, ok := t.results[seenBy].snapshot.machine(name)
+		if !ok {
+			return fmt.Errorf("the list of instances does not have machine %s", name)
+		}
+		return by(ctx, []mig.Instance{in})
+	})
 }

@@ -12,32 +12,8 @@ import (
 	"errors"
 	"time"
 
-	"slurmflex/mig"
+	"slurmflex/mig/gce"
 )
-
-// cloud lists the calls to Compute that a trial makes.
-type cloud interface {
-	Template(ctx context.Context, link string) (mig.Template, error)
-	Clock(ctx context.Context, region string) (time.Time, error)
-	Region(ctx context.Context, name string) (mig.Region, error)
-	Zone(ctx context.Context, name string) (mig.Zone, error)
-	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
-	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
-	Policies(ctx context.Context, cluster string, regions []string) ([]mig.Policy, map[string]error)
-	Instances(ctx context.Context, cluster string, regions []string, zones ...string) ([]mig.Instance, map[string]error)
-	Group(ctx context.Context, region, name string) (mig.Group, error)
-	Members(ctx context.Context, region, group string) ([]mig.Member, error)
-
-	CreatePolicy(ctx context.Context, p mig.PolicySpec) error
-	DeletePolicy(ctx context.Context, region, name string) error
-	CreateGroup(ctx context.Context, g mig.GroupSpec) error
-	CreateRequest(ctx context.Context, region, group string, r mig.RequestSpec) error
-	CancelRequest(ctx context.Context, region, group, request string) error
-	DeleteRequest(ctx context.Context, region, group, request string) error
-	DeleteInstances(ctx context.Context, region, group string, instances []mig.Instance) error
-	DeleteVMs(ctx context.Context, instances []mig.Instance) error
-	DeleteGroup(ctx context.Context, region, group string) error
-}
 
 const (
 	// callLimit bounds one call and its operation. Validating a request alone may take two minutes.
@@ -48,13 +24,11 @@ const (
 
 // trial is one trial. Its methods are not safe for concurrent use.
 type trial struct {
-	spec  spec
-	cloud cloud
+	seen
+	cloud *gce.Client
 	again *again            // carries the cloud's calls
-	now   func() time.Time  // this host's clock
 	say   func(what string) // is called with a message before each step
 
-	seen     seen
 	obstacle string // the first reason why later checks were skipped
 	created  bool   // a group may have been created
 }
@@ -62,7 +36,6 @@ type trial struct {
 // run makes the trial and deletes everything that the trial created, even if ctx ends. It finishes
 // a call that has started, so that it knows what the call created.
 func (t *trial) run(ctx context.Context) report {
-	t.seen.spec = t.spec
 	for _, s := range t.steps() {
 		t.step(ctx, s)
 	}
@@ -80,7 +53,7 @@ func (t *trial) step(ctx context.Context, s step) {
 		return
 	}
 	for _, name := range s.needs {
-		r := t.seen.results[name]
+		r := t.results[name]
 		if r != nil && r.err != nil {
 			t.give(r.err.Error())
 		}
@@ -88,14 +61,11 @@ func (t *trial) step(ctx context.Context, s step) {
 			return
 		}
 	}
-	if s.after != "" && t.seen.results[s.after] == nil {
-		return
-	}
 	if s.does != "" {
 		t.say(s.does)
 	}
 	if l, err := s.run(ctx); !errors.Is(err, errSkipped) {
-		t.seen.note(s.name, l, err)
+		t.note(s.name, l, err)
 	}
 }
 
@@ -106,9 +76,11 @@ func (t *trial) give(reason string) {
 	}
 }
 
-// bounded makes a call with a time limit of its own. The call continues after ctx has ended.
-func bounded(ctx context.Context, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
-	defer cancel()
-	return call(ctx)
+// bounded gives an act a time limit of its own. The act continues after ctx has ended.
+func bounded(do act) act {
+	return func(ctx context.Context) (*snapshot, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
+		defer cancel()
+		return do(ctx)
+	}
 }

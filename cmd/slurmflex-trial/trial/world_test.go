@@ -60,11 +60,11 @@ func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce
 		template, err := client.Template(t.Context(), link)
 		require.NoError(t, err)
 		w.trial = &trial{
-			spec: spec{
+			seen: seen{spec: spec{
 				project: "demo", cluster: "alpha", nodeSet: "a3", region: region, zones: []string{"us-central1-b", "us-central1-a"},
 				template: template, random: "kxqzv", wait: 5 * time.Minute,
-			},
-			cloud: client, again: again, now: time.Now, say: func(what string) { w.said = append(w.said, what) },
+			}},
+			cloud: client, again: again, say: func(what string) { w.said = append(w.said, what) },
 		}
 		run(t, w)
 		require.NoError(t, client.Close())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
@@ -309,6 +310,18 @@ func TestJobThatSlurmCannotPlanBehindRestingTasksGetsNodes(t *testing.T) {
 		test.given(w)
 		assert.Equal(t, test.want, doorsIn(plan.Compute(scene.Of(w.Config, w.Snap))), name)
 	}
+}
+
+func TestJobThatSlurmHasNotPlannedReadsForWhichJobNodesAreKept(t *testing.T) {
+	w := newLimitedPending()
+	w.waits(8, ml)
+	w.waits(1, chem)
+	w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
+	w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{ID: 10, State: slurm.JobRunning, Partition: "train", User: "ann", Nodes: []string{"alpha-a3-0"}})
+	w.Snap.Nodes[0].State = slurm.ParseState("ALLOCATED+CLOUD")
+	held := plan.Compute(scene.Of(w.Config, w.Snap)).Held
+	require.Len(t, held, 2)
+	assert.Equal(t, "free nodes of nodeset a3 are kept for job 1, which is more important and needs 8", held[1].Obstacle)
 }
 
 // Slurm plans late jobs and those that a limit on GPU hours holds back, and others behind them.

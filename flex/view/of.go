@@ -240,6 +240,11 @@ func JobOf(s *scene.Scene, j *slurm.Job) Job {
 	if told := s.Seen.Told[j.ID]; memo.IsOurs(told) {
 		job.Told = told
 	}
+	for _, other := range s.Seen.Jobs { // Slurm holds all components, and one of them is told why
+		if told := s.Seen.Told[other.ID]; j.HetID != 0 && other.HetID == j.HetID && memo.ExplainsHold(told) {
+			job.Told = told
+		}
+	}
 	return job
 }
 

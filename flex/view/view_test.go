@@ -76,6 +76,15 @@ func TestHeldJobsHaveAReasonAndAReleaseCommand(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(text, "scontrol release"))
 }
 
+func TestEachComponentOfAHeldJobHasItsReason(t *testing.T) {
+	s := newWorld()
+	for _, id := range []uint32{830, 831} {
+		s.pending(id, "JobHeldAdmin").HetID = 830
+	}
+	s.Snap.Told[831] = memo.OwnComment + "no template"
+	assert.True(t, JobOf(s.Scene(), &s.Snap.Jobs[0]).isHeldByUs())
+}
+
 func TestJSONMatchesTheDocumentationAndReadsBack(t *testing.T) {
 	v := busy().view()
 	var text bytes.Buffer

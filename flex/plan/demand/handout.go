@@ -174,7 +174,7 @@ func (h *handout) offer(left []*scene.Node) {
 			continue
 		}
 		inSlurm := &limits{Scene: h.Scene} // jobs behind doors do not count under Slurm's limits yet
-		var needs []string // nodes that it gets only without their machines
+		var needs []string                 // nodes that it gets only without their machines
 		if len(doors) == 0 && !h.rests(j) {
 			needs, _ = slurm.Expand(j.Needs)
 		}

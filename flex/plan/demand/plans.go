@@ -371,17 +371,24 @@ func (h *handout) leaveUnplanned(j *slurm.Job, why string) {
 // obstacleAt returns why a planned job gets no door in the nodeset now; empty if it may.
 func (h *handout) obstacleAt(j *slurm.Job, set *config.NodeSet) string {
 	places, crowded := h.places(j), h.crowdedSince(j)
-	switch by := h.short[set]; {
+	switch {
 	case isClosed(h.Scene, j, set):
 		return closedPartition
 	case h.isDear(places, set, h.Seen.Now.Sub(crowded)):
 		h.Crowded[j.ID] = crowded
 		return fmt.Sprintf("no cheaper nodeset has free nodes that are certain to fit it, and on_demand_after keeps it from nodeset %s until %s",
 			set.Name, crowded.Add(h.Config.Options.OnDemandAfter).UTC().Format(time.RFC3339))
-	case by != nil && by != j:
-		return fmt.Sprintf("free nodes of nodeset %s are kept for job %s, which is more important and needs %d", set.Name, by.Name(), by.NodeCount)
 	}
-	return h.limits.obstacle(j, set)
+	return cmp.Or(h.keptFrom(j, set), h.limits.obstacle(j, set))
+}
+
+// keptFrom returns for which more important job the free nodes of the nodeset are kept; empty for none.
+func (h *handout) keptFrom(j *slurm.Job, set *config.NodeSet) string {
+	by := h.short[set]
+	if by == nil || by == j {
+		return ""
+	}
+	return fmt.Sprintf("free nodes of nodeset %s are kept for job %s, which is more important and needs %d", set.Name, by.Name(), by.NodeCount)
 }
 
 // isDear reports whether on_demand_after still keeps a job from the nodeset, after that time: it is on

@@ -66,7 +66,7 @@ func (v *Ruling) needRecords(w *demand.Wanted) {
 		}
 		v.Do, v.Quiet = Waits, true
 		v.Expect = append(v.Expect, fmt.Sprintf("the record of job %d to be read", id))
-		v.Problems = append(v.Problems, scene.NewProblem("unread-record", v.Return.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
+		v.Problems = append(v.Problems, scene.NewProblem("unread-record", v.Return.Name, "job %s keeps its nodes until the record of job %d is read, and then loses them: %s",
 			v.Return.Name, id, v.Return.Reason))
 	}
 }

@@ -33,16 +33,10 @@ type Request struct {
 	Duration  time.Duration
 	Created   time.Time
 
-	// Cause, Message and Quota explain why a Failed request failed, or why the last attempt for a
-	// live request found no capacity (which is not final). They are empty if no error is on record.
-	Cause   Cause
-	Message string
-	Quota   UsedUp
+	// Why a Failed request failed, or why the last attempt for a live request found no capacity (which
+	// is not final); zero if no error is on record.
+	Trouble
 }
-
-// Trouble returns the reason why the request failed or why its last attempt found no capacity; zero
-// if no error is on record.
-func (r Request) Trouble() Trouble { return Trouble{r.Cause, r.Message, r.Quota} }
 
 // Names reports whether the request names the instance.
 func (r Request) Names(instance string) bool { return slices.Contains(r.Instances, instance) }

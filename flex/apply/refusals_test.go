@@ -19,7 +19,7 @@ func TestRateLimitErrorIsShownButNotCounted(t *testing.T) {
 	h := Hands{Memory: &memory.Memory{}, Now: func() time.Time { return at }}
 	rate := &mig.Error{Op: "create request", Object: "a1", Cause: mig.CauseRate, Err: errors.New("429: slow down")}
 	h.noteOutcome("g", 0, rate)
-	assert.Equal(t, scene.Refusal{Failing: scene.Failing{Cause: mig.CauseRate, Message: "429: slow down", Times: 1, Since: at, Last: at}}, h.Memory.Refusals.All()["g"])
+	assert.Equal(t, scene.Refusal{Failing: scene.Failing{Trouble: mig.Trouble{Cause: mig.CauseRate, Message: "429: slow down"}, Times: 1, Since: at, Last: at}}, h.Memory.Refusals.All()["g"])
 	h.noteOutcome("g", 0, &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")})
 	h.noteOutcome("g", 0, rate)
 	refused := h.Memory.Refusals.All()["g"]

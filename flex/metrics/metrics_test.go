@@ -226,7 +226,7 @@ func TestEarlierObjectsAreNotCounted(t *testing.T) {
 	w.asked(mig.Succeeded)
 	w.Machine("alpha-a3-0", "alpha-a3-job-1")
 	w.Nodes("alpha-a3-0", scenetest.Busy)
-	w.group("alpha-a3-job-2", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
+	w.group("alpha-a3-job-2", mig.Request{Name: "a1", State: mig.Failed, Trouble: mig.Trouble{Cause: mig.CauseQuota}})
 	w.pass(60)
 	none := func() {
 		w.counts(0, "slurmflex_queue_wait_seconds", "a3")
@@ -294,7 +294,7 @@ func TestFailedRequestIsCountedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Accepted)
 	w.pass(0)
-	w.group("alpha-a3-job-1", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseConfig})
+	w.group("alpha-a3-job-1", mig.Request{Name: "a1", State: mig.Failed, Trouble: mig.Trouble{Cause: mig.CauseConfig}})
 	for range 2 {
 		w.pass(1)
 		w.counts(1, "slurmflex_failures_total", "configuration")

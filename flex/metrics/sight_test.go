@@ -29,7 +29,7 @@ func busy(t *testing.T) *world {
 	w.Nodes("alpha-a3-2", scenetest.PoweringUp)
 	w.Nodes("alpha-a3-3", "IDLE+CLOUD+DANCING")
 	w.group("alpha-a3-job-1",
-		mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseCapacity},
+		mig.Request{Name: "a1", State: mig.Failed, Trouble: mig.Trouble{Cause: mig.CauseCapacity}},
 		mig.Request{Name: "a2", State: mig.Accepted, Instances: []string{"alpha-a3-0"}},
 		mig.Request{Name: "a3", State: "PONDERING", Instances: []string{"alpha-a3-0"}})
 	w.group("alpha-a3-job-2", mig.Request{Name: "a1", State: mig.Succeeded, Instances: []string{"alpha-a3-1", "alpha-a3-2"}})

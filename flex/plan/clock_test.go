@@ -145,7 +145,7 @@ func TestTimerContinuesAcrossRequestsAndObstacles(t *testing.T) {
 		return known["alpha-a3-job-7"]
 	}
 	attempt := func(name string, state mig.RequestState, at time.Duration) part {
-		return groupOf(7, mig.Request{Name: name, State: state, Instances: []string{"alpha-a3-0"}, Created: noon.Add(at), Cause: mig.CauseCapacity})
+		return groupOf(7, mig.Request{Name: name, State: state, Instances: []string{"alpha-a3-0"}, Created: noon.Add(at), Trouble: mig.Trouble{Cause: mig.CauseCapacity}})
 	}
 	assert.Zero(t, pass(0), "it is only now requested")
 	assert.Equal(t, 10*time.Minute, pass(15*time.Minute, attempt("a1", mig.Accepted, 5*time.Minute)).For)

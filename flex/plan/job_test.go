@@ -138,7 +138,7 @@ func TestReturnedJobLeavesAnotherTheNodeOfItsRequest(t *testing.T) {
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
 		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", mig.MaxDuration)))
-	s.Refused["alpha-a3-job-8"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
+	s.Refused["alpha-a3-job-8"] = scene.Refusal{Trouble: mig.Trouble{Cause: mig.CauseConfig, Message: "no"}, At: noon.Add(-time.Second), Times: 1}
 	assert.Contains(t, planOf(alphaConfig, s).Actions, action.ReturnNodes{
 		OfJob: action.OfJob{Job: 8}, Name: "8", Nodes: []string{"alpha-a3-1"}, Reason: "no", Then: action.Hold,
 	})
@@ -167,7 +167,7 @@ func TestJobOnTheSameNodeIsNotLostUnannounced(t *testing.T) {
 	}} {
 		assert.Equal(t, want, returned(planOf(with("provision_timeout: 7200, on_provision_timeout: "+then), s)), "job 8 waits on")
 	}
-	s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
+	s.Refused["alpha-a3-job-7"] = scene.Refusal{Trouble: mig.Trouble{Cause: mig.CauseConfig, Message: "no"}, At: noon.Add(-time.Second), Times: 1}
 	assert.Contains(t, planOf(alphaConfig, s).Actions, action.ReturnNodes{
 		OfJob: action.OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: action.Hold,
 	}, "nothing could help either of them")

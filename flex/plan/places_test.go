@@ -277,7 +277,7 @@ func TestJobIsHeldOnlyIfNoPartitionCanServeIt(t *testing.T) {
 	w := newSeveralPlaces()
 	w.waits(time.Minute)
 	refuse := func(group string) {
-		w.Snap.Refused[group] = scene.Refusal{Cause: mig.CauseConfig, Message: "no such template", At: noon.Add(-10 * time.Second), Times: 1}
+		w.Snap.Refused[group] = scene.Refusal{Trouble: mig.Trouble{Cause: mig.CauseConfig, Message: "no such template"}, At: noon.Add(-10 * time.Second), Times: 1}
 	}
 	refuse("alpha-us-job-7")
 	assert.NotContains(t, w.inCompute(), "and hold job 7")

@@ -216,13 +216,13 @@ func (w *world) drawMemory(t *rapid.T) {
 	for _, g := range inOrder(w.groups) {
 		if rarely(t, "refused") {
 			w.Refused[g.Name] = scene.Refusal{
-				Cause: drawCause(t), Message: "no", At: drawAge(t), Times: 1 + upTo(t, "times - 1", 2),
+				Trouble: mig.Trouble{Cause: drawCause(t), Message: "no"}, At: drawAge(t), Times: 1 + upTo(t, "times - 1", 2),
 			}
 		}
 	}
 	for _, j := range inOrder(w.jobs) {
 		if rarely(t, "refused at once") {
-			w.Refused[memo.JobGroup(cluster, "spot", j.ID, 0)] = scene.Refusal{Cause: drawCause(t), Message: "no", At: drawAge(t), Times: 1}
+			w.Refused[memo.JobGroup(cluster, "spot", j.ID, 0)] = scene.Refusal{Trouble: mig.Trouble{Cause: drawCause(t), Message: "no"}, At: drawAge(t), Times: 1}
 		}
 	}
 	for _, n := range inOrder(w.nodes) {

@@ -107,7 +107,7 @@ func TestResumeTimeoutIsResetLateWhileInsertedMachinesMayBoot(t *testing.T) {
 func TestGroupOfAnotherClusterNamesThatCluster(t *testing.T) {
 	given := func(owner string) Plan {
 		return alphaPlan(awaits(7, "alpha-a3-0"), func(s *setting) {
-			s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseExists, Owner: owner, At: noon, Times: 1}
+			s.Refused["alpha-a3-job-7"] = scene.Refusal{Trouble: mig.Trouble{Cause: mig.CauseExists}, Owner: owner, At: noon, Times: 1}
 		})
 	}
 	assert.Contains(t, given("alpha-a3").Problems.Texts(), "group alpha-a3-job-7 in us-central1 belongs to cluster alpha-a3; rename this cluster's nodeset a3, or one of the two clusters, so that their names differ")

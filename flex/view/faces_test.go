@@ -32,7 +32,7 @@ var situations = []struct {
 	{"Compute does not answer", func(s *world) {
 		s.waits()
 		s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Failing: scene.Failing{
-			Cause: mig.CauseUnavailable, Message: "read tcp 10.0.0.2:43512: reset", Times: 2, Since: at(-1), Last: noon,
+			Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: "read tcp 10.0.0.2:43512: reset"}, Times: 2, Since: at(-1), Last: noon,
 		}}
 	}},
 	{"an attempt has failed", func(s *world) {

@@ -168,7 +168,7 @@ func (b *builder) unserved(u Unserved) Row {
 	row.NodeSet, row.Region, row.Group, row.Request, row.State = g.Stamp.NodeSet, g.Region, g.Name, r.Name, u.State
 	row.Obstacle = u.Why
 	row.Lease, row.Since, row.RequestedAt = Seconds(r.Duration), second(r.Created), second(r.Created)
-	row.trouble(r.Trouble())
+	row.trouble(r.Trouble)
 	return row
 }
 

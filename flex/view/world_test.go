@@ -128,13 +128,13 @@ func (s *world) refusing() {
 	s.group(812, request("a1", mig.Creating, "alpha-a3-[0-1]", "", 6*time.Second))
 	s.Snap.Asking = map[string]bool{"alpha-a3-0": true, "alpha-a3-1": true}
 	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Failing: scene.Failing{
-		Cause: mig.CauseRate, Message: "429 rateLimitExceeded: Too Many Requests", Times: 8, Since: noon.Add(-76 * time.Second), Last: noon.Add(-6 * time.Second),
+		Trouble: mig.Trouble{Cause: mig.CauseRate, Message: "429 rateLimitExceeded: Too Many Requests"}, Times: 8, Since: noon.Add(-76 * time.Second), Last: noon.Add(-6 * time.Second),
 	}}
 }
 
 // forbidden makes Compute reject the request of job 812 for good.
 func (s *world) forbidden(message string) {
-	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: message, At: noon, Times: 1}
+	s.Snap.Refused["alpha-a3-job-812"] = scene.Refusal{Trouble: mig.Trouble{Cause: mig.CausePermission, Message: message}, At: noon, Times: 1}
 }
 
 // group creates the group for a job's nodes in nodeset a3, with these requests.
@@ -146,7 +146,7 @@ func (s *world) group(job uint32, requests ...mig.Request) {
 // request returns a request that was created that long before noon.
 func request(name string, state mig.RequestState, list, message string, ago time.Duration) mig.Request {
 	r := mig.Request{
-		Name: name, State: state, Instances: scenetest.Names(list), Duration: 4 * time.Hour, Created: noon.Add(-ago), Message: message,
+		Name: name, State: state, Instances: scenetest.Names(list), Duration: 4 * time.Hour, Created: noon.Add(-ago), Trouble: mig.Trouble{Message: message},
 	}
 	if message != "" {
 		r.Cause = mig.CauseCapacity

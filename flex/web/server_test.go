@@ -89,7 +89,7 @@ func (w *world) pass(text string) {
 		Compute: scene.Compute{
 			Groups: []mig.Group{
 				{Name: "alpha-a3-job-812", Region: "us-central1", Stamp: stamp, Requests: []mig.Request{{
-					Name: "a1", State: mig.Accepted, Instances: []string{"alpha-a3-1"}, Duration: time.Hour, Created: noon.Add(-time.Hour), Message: text,
+					Name: "a1", State: mig.Accepted, Instances: []string{"alpha-a3-1"}, Duration: time.Hour, Created: noon.Add(-time.Hour), Trouble: mig.Trouble{Message: text},
 				}}},
 				{Name: "alpha-a3-job-813", Region: "us-central1", Stamp: stamp},
 			},

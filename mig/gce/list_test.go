@@ -96,23 +96,23 @@ func TestResizeRequestIsReadWithSizeAndTrouble(t *testing.T) {
 		},
 		"accepted, the last attempt found a quota used up": {
 			`"state":"ACCEPTED","status":{"lastAttempt":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"Quota 'GPUS' exceeded.\nLimit: 16."}]}}}`,
-			mig.Request{State: mig.Accepted, Cause: mig.CauseQuota, Message: "QUOTA_EXCEEDED: Quota 'GPUS' exceeded. Limit: 16.", Quota: mig.UsedUp{Metric: "GPUS", Limit: 16}},
+			mig.Request{State: mig.Accepted, Trouble: mig.Trouble{Cause: mig.CauseQuota, Message: "QUOTA_EXCEEDED: Quota 'GPUS' exceeded. Limit: 16.", Quota: mig.UsedUp{Metric: "GPUS", Limit: 16}}},
 		},
 		"accepted, waiting without an end in sight": {
 			`"state":"ACCEPTED","status":{"lastAttempt":{"error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS","message":"` + waiting + `","errorDetails":[{"errorInfo":{"metadatas":{"estimatedAvailabilityTime":"9999-12-31T23:59:59.997Z"}}}]}]}}}`,
-			mig.Request{State: mig.Accepted, Cause: mig.CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS: " + waiting},
+			mig.Request{State: mig.Accepted, Trouble: mig.Trouble{Cause: mig.CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS: " + waiting}},
 		},
 		"accepted, waiting until a date": {
 			`"state":"ACCEPTED","status":{"lastAttempt":{"error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS","message":"Waiting for resources.","errorDetails":[{"errorInfo":{"metadatas":{"estimatedAvailabilityTime":"2026-03-02T08:00:00Z"}}}]}]}}}`,
-			mig.Request{State: mig.Accepted, Cause: mig.CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS: Waiting for resources. (estimatedAvailabilityTime=2026-03-02T08:00:00Z)"},
+			mig.Request{State: mig.Accepted, Trouble: mig.Trouble{Cause: mig.CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS: Waiting for resources. (estimatedAvailabilityTime=2026-03-02T08:00:00Z)"}},
 		},
 		"failed": {
 			`"state":"FAILED","status":{"error":{"errors":[{"code":"LIMIT_EXCEEDED","message":"out of time"},{"code":"PERMISSIONS_ERROR","message":"no right"}]},"lastAttempt":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"old"}]}}}`,
-			mig.Request{State: mig.Failed, Cause: mig.CausePermission, Message: "LIMIT_EXCEEDED: out of time; PERMISSIONS_ERROR: no right"},
+			mig.Request{State: mig.Failed, Trouble: mig.Trouble{Cause: mig.CausePermission, Message: "LIMIT_EXCEEDED: out of time; PERMISSIONS_ERROR: no right"}},
 		},
 		"failed without a reason": {
 			`"state":"FAILED","status":{}`,
-			mig.Request{State: mig.Failed, Cause: mig.CauseUnknown, Message: "Compute gave no reason"},
+			mig.Request{State: mig.Failed, Trouble: mig.Trouble{Cause: mig.CauseUnknown, Message: "Compute gave no reason"}},
 		},
 		"succeeded after an attempt that did not": {
 			`"state":"SUCCEEDED","status":{"lastAttempt":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"old"}]}}}`,

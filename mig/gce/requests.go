@@ -52,8 +52,7 @@ func requestOf(m *rest.InstanceGroupManagerResizeRequest) (mig.Request, error) {
 	for _, in := range given(m.Instances) {
 		r.Instances = append(r.Instances, in.Name)
 	}
-	trouble, err := troubleOf(m.Status, r.State)
-	r.Cause, r.Message, r.Quota = trouble.Cause, trouble.Message, trouble.Quota
+	r.Trouble, err = troubleOf(m.Status, r.State)
 	return r, err
 }
 

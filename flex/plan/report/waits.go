@@ -76,7 +76,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 		queued = wait
 		live := c.Live.Request
 		queued.Nodes, queued.Region, queued.Group = asked, c.Live.Group.Region, c.Live.Group.Name
-		queued.Request, queued.Requested, queued.Lease, queued.Trouble = live.Name, live.Created, live.Duration, live.Trouble()
+		queued.Request, queued.Requested, queued.Lease, queued.Trouble = live.Name, live.Created, live.Duration, live.Trouble
 		if queued.Since.IsZero() {
 			queued.Since = live.Created
 		}
@@ -88,7 +88,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 	lacking = wait
 	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.Failed, v.Next, v.Failing
 	if _, lacking.Trouble, _ = rules.Failures(w.Scene, c, w.Group(c.ID())); v.Failing.Times > 0 {
-		lacking.Failed, lacking.Trouble = v.Failing.Times, v.Failing.Trouble()
+		lacking.Failed, lacking.Trouble = v.Failing.Times, v.Failing.Trouble
 	}
 	if v.Do != rules.Returns && v.Do != rules.PowersDown {
 		lacking.Obstacle = v.Why

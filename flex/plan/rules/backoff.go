@@ -97,13 +97,13 @@ func Failures(s *scene.Scene, c *demand.Claim, group *mig.Group) (n int, trouble
 	requests := c.RequestsOf(group)
 	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		if r := requests[i]; n == 0 {
-			trouble, last = r.Trouble(), r.Created
+			trouble, last = r.Trouble, r.Created
 		}
 		n++
 	}
 	r := Refusal(s, c)
 	if r.Times > 0 && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
-		trouble, last = mig.Trouble{Cause: r.Cause, Message: r.Message, Quota: r.Quota}, r.At
+		trouble, last = r.Trouble, r.At
 		n = max(n, r.Times)
 	}
 	return n, trouble, last

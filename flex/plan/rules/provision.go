@@ -156,7 +156,7 @@ func lacked(w *demand.Wanted, c *demand.Claim) string {
 // lastAttempt returns why the claim's live request, or its last attempt, has created no machines.
 func lastAttempt(s *scene.Scene, c *demand.Claim) mig.Trouble {
 	if c.Live != nil {
-		return c.Live.Request.Trouble()
+		return c.Live.Request.Trouble
 	}
 	_, trouble, _ := Failures(s, c, s.Group(c.ID()))
 	return trouble

@@ -10,11 +10,9 @@ import (
 // Refusal is the outcome of calls to create something. All fields except Failing describe only
 // failures that count as attempts. Rate limits, for example, do not count.
 type Refusal struct {
-	Cause   mig.Cause
-	Message string
-	Quota   mig.UsedUp
-	At      time.Time // of the last failure that counts
-	Times   int       // failures in a row that count
+	mig.Trouble
+	At    time.Time // of the last failure that counts
+	Times int       // failures in a row that count
 	// With CauseExists: the cluster in the existing resource's stamp; empty if unknown.
 	Owner string
 
@@ -31,24 +29,17 @@ func (r Refusal) Fail(why mig.Trouble, owner string, at time.Time, before int) R
 	if why.Cause.Then() == mig.Repeats {
 		return r
 	}
-	r.Cause, r.Message, r.Quota, r.Owner, r.At, r.Times = why.Cause, why.Message, why.Quota, owner, at, max(r.Times, before)+1
+	r.Trouble, r.Owner, r.At, r.Times = why, owner, at, max(r.Times, before)+1
 	return r
 }
 
 // Failing counts consecutive failed calls to create machines, whatever the cause. It is zero after
 // a successful call.
 type Failing struct {
-	Cause   mig.Cause  // of the last call
-	Message string     // of the last call
-	Quota   mig.UsedUp // of the last call
-	Times   int
-	Since   time.Time // of the first call
-	Last    time.Time
-}
-
-// Trouble returns why the last call failed.
-func (f Failing) Trouble() mig.Trouble {
-	return mig.Trouble{Cause: f.Cause, Message: f.Message, Quota: f.Quota}
+	mig.Trouble // of the last call
+	Times       int
+	Since       time.Time // of the first call
+	Last        time.Time
 }
 
 // add counts another failed call.
@@ -56,7 +47,7 @@ func (f Failing) add(why mig.Trouble, at time.Time) Failing {
 	if f.Times == 0 {
 		f.Since = at
 	}
-	return Failing{Cause: why.Cause, Message: why.Message, Quota: why.Quota, Times: f.Times + 1, Since: f.Since, Last: at}
+	return Failing{Trouble: why, Times: f.Times + 1, Since: f.Since, Last: at}
 }
 
 // Every returns the average time between two attempts; 0 before the second.
@@ -84,5 +75,5 @@ func FailingText(cause, brief string) string {
 // String describes the failure without the number of attempts and without the parts of Google's
 // message that vary: an AdminComment must not change with each attempt.
 func (f Failing) String() string {
-	return fmt.Sprintf("%s since %s, retrying", FailingText(f.Cause.String(), f.Trouble().Brief()), f.Since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s since %s, retrying", FailingText(f.Cause.String(), f.Brief()), f.Since.UTC().Format(time.RFC3339))
 }

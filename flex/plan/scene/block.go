@@ -38,7 +38,7 @@ func (s builder) watchBlock(m *Node, boots *Boots) {
 	if !ok {
 		return
 	}
-	if r := s.set(m.Set.Name); !b.Until.IsZero() && !b.Until.After(s.Seen.Now) {
+	if r := noted(s.sets, m.Set.Name); !b.Until.IsZero() && !b.Until.After(s.Seen.Now) {
 		boots.Recovered = append(boots.Recovered, m.Name)
 	} else if r.block == nil || b.At.After(r.block.At) {
 		r.block = &b
@@ -48,10 +48,8 @@ func (s builder) watchBlock(m *Node, boots *Boots) {
 // Blocked returns why slurmflex requests no machines for the nodeset; nil if it does. An admin's
 // block comes before failed boots.
 func (s *Scene) Blocked(set *config.NodeSet) *Block {
-	r := s.sets[set.Name]
+	r := known(s.sets, set.Name)
 	switch {
-	case r == nil:
-		return nil
 	case r.block != nil:
 		return &Block{NodeSet: set.Name, Until: r.block.Until, Cancels: r.block.Cancels, Why: r.block.Why}
 	case r.boots == nil || set.Flex.BootFailures == 0 || r.boots.inRow < set.Flex.BootFailures:

@@ -73,7 +73,7 @@ func (s builder) lookAtBoots() {
 			b.until = Later(b.until, made)
 		}
 		b.until = b.until.Add(set.Flex.BootTimeout + breakerRest)
-		s.set(set.Name).boots = b
+		noted(s.sets, set.Name).boots = b
 	}
 }
 
@@ -122,9 +122,4 @@ func (m *Node) wantedSince(in Machine) time.Time {
 }
 
 // Boots returns the boots of a nodeset's instances; nil if Slurm shows no node of the nodeset.
-func (s *Scene) Boots(set *config.NodeSet) *Boots {
-	if r := s.sets[set.Name]; r != nil {
-		return r.boots
-	}
-	return nil
-}
+func (s *Scene) Boots(set *config.NodeSet) *Boots { return known(s.sets, set.Name).boots }

@@ -20,16 +20,14 @@ func (s builder) addGroup(g *mig.Group) {
 		// The reader leaves these groups out; slurmflex never touches a group that is not ours.
 		return
 	}
-	r := s.ofGroup(g.ID())
-	r.group = g
-	if g.Stamp.Newer() {
+	r := noted(s.groups, g.ID())
+	r.owned = g
+	switch {
+	case g.Stamp.Newer():
 		s.leaveAlone("newer-group", g.Name, "group %s in %s is left alone because a newer slurmflex created it; run that version, or delete it when its jobs are done", g.Name, g.Region)
-		return
+	case g.Unread == "": // otherwise see noteUnread
+		r.usable = g
 	}
-	if g.Unread != "" {
-		return // see noteUnread
-	}
-	r.usable = true
 }
 
 // Groups returns the cluster's groups, sorted by region and name. It includes unreadable groups and
@@ -52,7 +50,7 @@ func (s builder) sortGroups() {
 		slices.SortFunc(s.owned, byID)
 	}
 	for _, g := range s.owned {
-		if s.groups[g.ID()].usable {
+		if s.Group(g.ID()) != nil {
 			s.usable = append(s.usable, g)
 			s.addRequests(g)
 		}
@@ -120,26 +118,14 @@ func (s *Snapshot) Miscounted(groups []mig.Group) []mig.Group {
 	return miscounted
 }
 
-// noteMembers records the members of miscounted groups.
-func (s builder) noteMembers() {
-	for id, m := range s.Seen.Members {
-		if m.Err != nil {
-			continue
-		}
-		s.members[id] = make(map[string]string, len(m.All))
-		for _, one := range m.All {
-			s.members[id][one.Name] = one.Zone
-		}
-	}
-}
-
 // IsOutsider reports whether the group that the instance names as its creator denies that it is a
 // member: it was abandoned, or is a copy with the same metadata. The group deletes no such
 // instance, and slurmflex leaves it to the admin.
 func (s *Scene) IsOutsider(in mig.Instance) bool {
-	zones, read := s.members[in.GroupID()]
-	zone, is := zones[in.Name]
-	return read && !(is && (zone == "" || zone == in.Zone))
+	members, read := s.Seen.Members[in.GroupID()]
+	return read && members.Err == nil && !slices.ContainsFunc(members.All, func(m mig.Member) bool {
+		return m.Name == in.Name && (m.Zone == "" || m.Zone == in.Zone)
+	})
 }
 
 // Outsider returns the problem of an instance that IsOutsider reports.
@@ -151,7 +137,7 @@ func Outsider(in mig.Instance) Problem {
 // Hidden returns how many members the group counts beyond those that the list shows, and whether
 // the group is creating them; see mig.Group.Hidden.
 func (s *Scene) Hidden(g *mig.Group) (members int, creating bool) {
-	return g.Hidden(s.staying(g.ID()))
+	return g.Hidden(known(s.groups, g.ID()).staying)
 }
 
 // MembersOf returns the members that a miscounted group names. It reports false if they were not
@@ -263,37 +249,14 @@ func IsFor(stamp mig.Stamp, j *slurm.Job) bool { return stamp.IsFor(j.ID, j.Arra
 
 // Group returns a usable group of the cluster; nil if no usable group has that name. See
 // UsableGroups.
-func (s *Scene) Group(id mig.GroupID) *mig.Group {
-	if r := s.groups[id]; r != nil && r.usable {
-		return r.group
-	}
-	return nil
-}
+func (s *Scene) Group(id mig.GroupID) *mig.Group { return known(s.groups, id).usable }
 
 // Owned returns a group of the cluster, usable or not; nil if the cluster lacks a group with that
 // name.
-func (s *Scene) Owned(id mig.GroupID) *mig.Group {
-	if r := s.groups[id]; r != nil {
-		return r.group
-	}
-	return nil
-}
+func (s *Scene) Owned(id mig.GroupID) *mig.Group { return known(s.groups, id).owned }
 
 // InGroup counts the instances that the list shows in a group.
-func (s *Scene) InGroup(id mig.GroupID) int {
-	if r := s.groups[id]; r != nil {
-		return r.shown
-	}
-	return 0
-}
-
-// staying counts the instances of a group that are not being deleted.
-func (s *Scene) staying(id mig.GroupID) int {
-	if r := s.groups[id]; r != nil {
-		return r.staying
-	}
-	return 0
-}
+func (s *Scene) InGroup(id mig.GroupID) int { return known(s.groups, id).shown }
 
 // RequestsOf returns the live requests that name an instance, in the order of their groups.
 func (s *Scene) RequestsOf(name string) []Live { return s.named(name).requests }
@@ -302,7 +265,4 @@ func (s *Scene) RequestsOf(name string) []Live { return s.named(name).requests }
 func (s *Scene) MayShow(name string) bool { return s.named(name).mayShow }
 
 // IsAhead reports whether a group of the nodeset has a request that does not show yet.
-func (s *Scene) IsAhead(nodeset string) bool {
-	r := s.sets[nodeset]
-	return r != nil && r.ahead
-}
+func (s *Scene) IsAhead(nodeset string) bool { return known(s.sets, nodeset).ahead }

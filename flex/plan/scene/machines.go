@@ -26,12 +26,9 @@ func (s builder) addMachines() {
 	for i := range s.machines {
 		in := &s.Seen.Instances[i]
 		if key := in.GroupID(); of == nil || key != last { // neighbours mostly belong to one group
-			last, of = key, s.ofGroup(key)
+			last, of = key, noted(s.groups, key)
 		}
-		s.machines[i] = Machine{Instance: in, Owned: of.group}
-		if of.usable {
-			s.machines[i].Maker = of.group
-		}
+		s.machines[i] = Machine{Instance: in, Owned: of.owned, Maker: of.usable}
 		of.shown++
 		if !in.Leaving() {
 			of.staying++

@@ -19,14 +19,13 @@ type Scene struct {
 	Config *config.Config
 	Seen   Snapshot
 
-	regions  []string                          // see Regions
-	nodes    []*Node                           // flex nodes that Slurm shows, by nodeset and index
-	table    map[*config.NodeSet][]*Node       // the same nodes at their indexes; nil where Slurm shows none
-	strays   map[string]*record                // other names of nodes and instances
-	machines []Machine                         // all instances, sorted by name and zone
-	groups   map[mig.GroupID]*groupRecord      // the cluster's groups, and the groups of all instances
-	members  map[mig.GroupID]map[string]string // the zones of the members of miscounted groups, by name
-	owned    []*mig.Group                      // the cluster's groups, by region and name
+	regions  []string                     // see Regions
+	nodes    []*Node                      // flex nodes that Slurm shows, by nodeset and index
+	table    map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
+	strays   map[string]*record           // other names of nodes and instances
+	machines []Machine                    // all instances, sorted by name and zone
+	groups   map[mig.GroupID]*groupRecord // the cluster's groups, and the groups of all instances
+	owned    []*mig.Group                 // the cluster's groups, by region and name
 	// The groups that were read and that no newer slurmflex created.
 	usable []*mig.Group
 	sets   map[string]*setRecord // by nodeset
@@ -59,8 +58,8 @@ type record struct {
 
 // groupRecord holds a group and how many instances the list shows in it.
 type groupRecord struct {
-	group          *mig.Group // nil: not one of the cluster's
-	usable         bool       // it was read, and no newer slurmflex created it
+	owned          *mig.Group // nil: not one of the cluster's
+	usable         *mig.Group // nil: not one of the cluster's, not read, or created by a newer slurmflex
 	shown, staying int        // all instances, and those that are not being deleted
 	unread         string     // why something about the group could not be read
 }
@@ -91,7 +90,6 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		table:   map[*config.NodeSet][]*Node{},
 		strays:  map[string]*record{},
 		groups:  make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
-		members: make(map[mig.GroupID]map[string]string, len(snap.Members)),
 		sets:    map[string]*setRecord{},
 		jobs:    make(map[uint32]*slurm.Job, len(snap.Jobs)),
 		sharers: map[mig.Stamp]string{},
@@ -118,13 +116,12 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		slices.SortFunc(m.Holders, s.byClaim(m))
 	}
 	s.addMachines()
-	s.noteMembers()
 	s.addEnds()
 	s.noteUnread()
 	for _, g := range s.UsableGroups() {
 		s.noteHidden(g)
 		if s.Creates(g) {
-			s.set(g.Stamp.NodeSet).ahead = true
+			noted(s.sets, g.Stamp.NodeSet).ahead = true
 		}
 	}
 	s.lookAtBoots()
@@ -159,14 +156,11 @@ func (s *Scene) Unseen(region string) bool {
 func (s *Scene) Regions() []string { return s.regions }
 
 // named returns the record of a name, or an empty record if nothing is known about the name.
-func (s *Scene) named(name string) *record {
+func (s *Scene) named(name string) record {
 	if n := s.Node(name); n != nil {
-		return &n.record
+		return n.record
 	}
-	if r := s.strays[name]; r != nil {
-		return r
-	}
-	return &record{}
+	return known(s.strays, name)
 }
 
 // note returns the record of a name, for the caller to fill in.
@@ -174,26 +168,23 @@ func (s builder) note(name string) *record {
 	if n := s.Node(name); n != nil {
 		return &n.record
 	}
-	if s.strays[name] == nil {
-		s.strays[name] = &record{}
-	}
-	return s.strays[name]
+	return noted(s.strays, name)
 }
 
-// set returns the record of a nodeset, for the caller to fill in.
-func (s builder) set(nodeset string) *setRecord {
-	if s.sets[nodeset] == nil {
-		s.sets[nodeset] = &setRecord{}
+// noted returns the record under the key, for the caller to fill in.
+func noted[K comparable, R any](records map[K]*R, key K) *R {
+	if records[key] == nil {
+		records[key] = new(R)
 	}
-	return s.sets[nodeset]
+	return records[key]
 }
 
-// ofGroup returns the record of a group, for the caller to fill in.
-func (s builder) ofGroup(id mig.GroupID) *groupRecord {
-	if s.groups[id] == nil {
-		s.groups[id] = &groupRecord{}
+// known returns the record under the key, or an empty record.
+func known[K comparable, R any](records map[K]*R, key K) (r R) {
+	if noted := records[key]; noted != nil {
+		r = *noted
 	}
-	return s.groups[id]
+	return r
 }
 
 // MachineType returns the machine type in the nodeset's template, or the nodeset's name if the

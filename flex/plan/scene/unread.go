@@ -74,7 +74,7 @@ func (s builder) noteUnread() {
 			continue
 		}
 		what := s.leaveAlone("unread-group", g.Name, "group %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", g.Name, g.Region, g.Unread)
-		s.ofGroup(g.ID()).unread = what
+		noted(s.groups, g.ID()).unread = what
 		for _, name := range s.concerns(g) {
 			s.note(name).unread = what
 		}
@@ -110,12 +110,7 @@ func (s *Scene) Unread(name string) string { return s.named(name).unread }
 
 // UnreadGroup describes what could not be read about a group; empty if all of it was read or no
 // such group exists.
-func (s *Scene) UnreadGroup(id mig.GroupID) string {
-	if r := s.groups[id]; r != nil {
-		return r.unread
-	}
-	return ""
-}
+func (s *Scene) UnreadGroup(id mig.GroupID) string { return known(s.groups, id).unread }
 
 // Problems returns the rows, instances and groups that slurmflex left alone.
 func (s *Scene) Problems() []Problem { return s.unreadable }

@@ -80,7 +80,7 @@ func compute(s *scene.Scene) Plan {
 	d.cancel(w.Settled)
 	d.carryOut(w, verdicts)
 	for _, sweep := range sweeps.All {
-		d.take(s, sweep.Name, sweep.Plan(w, verdicts))
+		d.take(s, sweep.Name, sweep.Step(w, verdicts))
 	}
 	d.notify(w, verdicts)
 	d.report(report.MachineProblems(s, d.plan.Losses))

@@ -49,7 +49,7 @@ func (d *draft) report(problems []scene.Problem) {
 // take adds a sweep's actions, except for nodes that an earlier step changes. If an earlier step of the
 // plan has acted on a job, the sweep's action on that job waits for the next pass, so that its
 // owner reads one reason at a time.
-func (d *draft) take(s *scene.Scene, sweep string, wants sweeps.Step) {
+func (d *draft) take(s *scene.Scene, sweep string, wants *sweeps.Step) {
 	earlier := maps.Clone(d.heard)
 	for _, a := range wants.Actions {
 		if slices.ContainsFunc(action.ActsOn(a), func(job uint32) bool { return earlier[job] }) {

@@ -69,11 +69,11 @@ var mutants = []mutant{
 	},
 	{
 		"a group is deleted before its request is cancelled", "flex/plan/sweeps/groups.go",
-		"w.GroupOf[key] || len(g.Live()) > 0 || w.InGroup(key) > 0 ||", "w.GroupOf[key] || w.InGroup(key) > 0 ||", planner,
+		"s.GroupOf[key] || len(g.Live()) > 0 || s.InGroup(key) > 0 ||", "s.GroupOf[key] || s.InGroup(key) > 0 ||", planner,
 	},
 	{
 		"a group is deleted with machines in it", "flex/plan/sweeps/groups.go",
-		"w.GroupOf[key] || len(g.Live()) > 0 || w.InGroup(key) > 0 ||", "w.GroupOf[key] || len(g.Live()) > 0 ||", planner,
+		"s.GroupOf[key] || len(g.Live()) > 0 || s.InGroup(key) > 0 ||", "s.GroupOf[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
 		"every attempt has the same name", "flex/plan/memo/name.go",
@@ -168,7 +168,7 @@ var mutants = []mutant{
 	},
 	{
 		"nodes that an admin drained are powered down", "flex/plan/sweeps/nodes.go",
-		"case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || w.IsChecked(m)):\n\t\t\torphans",
+		"case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || s.IsChecked(m)):\n\t\t\torphans",
 		"default:\n\t\t\torphans", planner,
 	},
 	{
@@ -197,7 +197,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/sweeps/nodes.go",
-		"if m.Power != scene.Off || m.Taken() || w.Present(m.Name) ||", "if m.Power != scene.Off || m.Taken() ||", planner,
+		"if m.Power != scene.Off || m.Taken() || s.Present(m.Name) ||", "if m.Power != scene.Off || m.Taken() ||", planner,
 	},
 	{
 		"a reservation of a year is left alone", "flex/plan/sweeps/reservations.go",
@@ -297,7 +297,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job loses a node before its other machines are closed", "flex/plan/sweeps/losses.go",
-		"m.Owner() != nil && !w.AreCovered(m.Owner())", "false", planner,
+		"m.Owner() != nil && !s.AreCovered(m.Owner())", "false", planner,
 	},
 	{
 		"a replacement is made in another zone", "flex/plan/demand/survivors.go",
@@ -305,7 +305,7 @@ var mutants = []mutant{
 	},
 	{
 		"machines that a job keeps after a loss are powered down when Slurm requeues the job", "flex/plan/sweeps/idle.go",
-		" || isOpen(w, m, sets) || w.IsKept(m)", " || isOpen(w, m, sets)", planner,
+		" || isOpen(s.Wanted, m, sets) || s.IsKept(m)", " || isOpen(s.Wanted, m, sets)", planner,
 	},
 	{
 		"a machine is kept until its lease ends", "flex/plan/scene/lease.go",
@@ -529,7 +529,7 @@ var mutants = []mutant{
 	},
 	{
 		"a cover from before slurmctld's start is kept", "flex/plan/sweeps/doors.go",
-		`|| !all[keep].At.After(w.Seen.SlurmctldSince)`, ``, planner,
+		`|| !all[keep].At.After(s.Seen.SlurmctldSince)`, ``, planner,
 	},
 	{
 		"a node that powers down is open to jobs", "flex/plan/sweeps/doors.go",
@@ -545,7 +545,7 @@ var mutants = []mutant{
 	},
 	{
 		"a door names its job only after its machines are ready", "flex/plan/sweeps/doors.go",
-		"case !d.Named() && isBest(w.Scene, d) && !w.Handed.Leaves[d]:", "case !d.Named() && stage == demand.DoorReady && isBest(w.Scene, d):", planner,
+		"case !d.Named() && isBest(s.Scene, d) && !s.Handed.Leaves[d]:", "case !d.Named() && stage == demand.DoorReady && isBest(s.Scene, d):", planner,
 	},
 	{
 		"a job that does not start keeps its machines", "flex/plan/demand/stage.go",
@@ -599,7 +599,7 @@ var mutants = []mutant{
 	},
 	{
 		"a static node is powered down that could not be requested", "flex/plan/sweeps/static.go",
-		"&& rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {", "{", planner,
+		"&& rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) == rules.BarsNothing {", "{", planner,
 	},
 	{
 		"a script that did not ask is signalled at the end of its lease", "flex/plan/scene/snapshot.go",
@@ -611,7 +611,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job reads why it is requeued afterwards", "flex/plan/sweeps/leases.go",
-		`append(append(s.Actions, before(w.Scene, a.Job, requeued, "")...), a)`, `append(append(s.Actions, a), before(w.Scene, a.Job, requeued, "")...)`, planner,
+		"s.notify(a.Job, requeued, \"\")\n\t\t\ts.do(a)\n", "s.do(a)\n\t\t\ts.notify(a.Job, requeued, \"\")\n", planner,
 	},
 	{
 		"a request that is refused is called being made", "flex/plan/compute.go",
@@ -643,7 +643,7 @@ var mutants = []mutant{
 	},
 	{
 		"a machine that its group denies is deleted in every pass", "flex/plan/sweeps/instances.go",
-		"case w.IsOutsider(*in.Instance):", "case false:", planner,
+		"case b.IsOutsider(*in.Instance):", "case false:", planner,
 	},
 	{
 		"a job that did not start gets the next door at once", "flex/plan/demand/plans.go",
@@ -817,7 +817,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node that a check has drained stays drained without its machine", "flex/plan/sweeps/nodes.go",
-		"case !w.IsDrainedInVain(m):", "case true:", planner,
+		"case !s.IsDrainedInVain(m):", "case true:", planner,
 	},
 	{
 		"the host of a machine that failed its check is not remembered", "flex/memory/memory.go",

@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -121,5 +122,7 @@ func (m *Node) wantedSince(in Machine) time.Time {
 	return in.Created
 }
 
-// Boots returns the boots of a nodeset's instances; nil if Slurm shows no node of the nodeset.
-func (s *Scene) Boots(set *config.NodeSet) *Boots { return known(s.sets, set.Name).boots }
+// Boots returns the boots of a nodeset's instances; none if Slurm shows no node of the nodeset.
+func (s *Scene) Boots(set *config.NodeSet) *Boots {
+	return cmp.Or(known(s.sets, set.Name).boots, &Boots{})
+}

@@ -25,6 +25,11 @@ func (ps Problems) Texts() (texts []string) {
 	return texts
 }
 
+// Add appends a problem with a formatted text.
+func (ps *Problems) Add(key, about, text string, args ...any) {
+	*ps = append(*ps, NewProblem(key, about, text, args...))
+}
+
 // NewProblem returns a problem with a formatted text.
 func NewProblem(key, about, text string, args ...any) Problem {
 	return Problem{Key: key, About: about, Text: fmt.Sprintf(text, args...)}

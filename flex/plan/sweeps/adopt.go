@@ -13,25 +13,24 @@ import (
 // Snapshot.Foreign. It cancels their requests unless a job needs a node that they name, and deletes
 // their machines once Slurm has powered the nodes down. It deletes an empty group unless the group
 // could contain the unseen machine of a node in use.
-func adopt(s *scene.Scene, b *budget) (actions []action.Action) {
-	groups := slices.SortedFunc(slices.Values(s.Seen.Foreign), func(a, b mig.Group) int { return a.ID().Compare(b.ID()) })
+func (b *budget) adopt() {
+	groups := slices.SortedFunc(slices.Values(b.Seen.Foreign), func(a, b mig.Group) int { return a.ID().Compare(b.ID()) })
 	for _, g := range groups {
-		if s.Unseen(g.Region) || g.Unread != "" || !leftOf(s, g) || !s.IsOld(g.Created, youngAge) {
+		if b.Unseen(g.Region) || g.Unread != "" || !leftOf(b.Scene, g) || !b.IsOld(g.Created, youngAge) {
 			continue
 		}
 		const why = "slurm-gcp has left it, and no node needs it"
 		live := g.Live()
 		for _, r := range live {
-			if r.State == mig.Accepted && !anyWanted(s, r.Instances) {
-				actions = append(actions, action.CancelRequest{Of: action.ForGroup(&g), Request: r.Name, Why: why})
+			if r.State == mig.Accepted && !anyWanted(b.Scene, r.Instances) {
+				b.do(action.CancelRequest{Of: action.ForGroup(&g), Request: r.Name, Why: why})
 			}
 		}
-		actions = append(actions, offIn(s, g, b)...)
-		if len(live) == 0 && s.InGroup(g.ID()) == 0 && !unaccounted(s, g) && !s.MayHold(&g) {
-			actions = append(actions, action.DeleteGroup{Of: action.ForGroup(&g), Why: why})
+		b.deleteOff(g)
+		if len(live) == 0 && b.InGroup(g.ID()) == 0 && !unaccounted(b.Scene, g) && !b.MayHold(&g) {
+			b.do(action.DeleteGroup{Of: action.ForGroup(&g), Why: why})
 		}
 	}
-	return actions
 }
 
 // leftOf reports whether the group's name shows that it was created for one of the cluster's flex
@@ -43,13 +42,13 @@ func leftOf(s *scene.Scene, g mig.Group) bool {
 	})
 }
 
-// offIn deletes the group's instances on nodes that are powered down and that no job holds.
-func offIn(s *scene.Scene, g mig.Group, b *budget) (actions []action.Action) {
+// deleteOff deletes the group's instances on nodes that are powered down and that no job holds.
+func (b *budget) deleteOff(g mig.Group) {
 	const asked, unasked = "slurm-gcp has left them, and Slurm has powered their nodes down", "slurm-gcp has left them, and their nodes are powered down"
 	off := map[action.Why][]mig.Instance{}
-	for _, in := range s.Machines() {
+	for _, in := range b.Machines() {
 		m := in.Node
-		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || s.IsOutsider(*in.Instance) || m == nil || m.Power != scene.Off || m.Taken() {
+		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || b.IsOutsider(*in.Instance) || m == nil || m.Power != scene.Off || m.Taken() {
 			continue
 		}
 		why := action.Why(asked)
@@ -62,10 +61,9 @@ func offIn(s *scene.Scene, g mig.Group, b *budget) (actions []action.Action) {
 	}
 	for _, why := range []action.Why{asked, unasked} {
 		if len(off[why]) > 0 {
-			actions = append(actions, action.DeleteInstances{Of: action.ForGroup(&g), Instances: off[why], Why: why})
+			b.do(action.DeleteInstances{Of: action.ForGroup(&g), Instances: off[why], Why: why})
 		}
 	}
-	return actions
 }
 
 func anyWanted(s *scene.Scene, nodes []string) bool {

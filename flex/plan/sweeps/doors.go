@@ -11,7 +11,6 @@ import (
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -37,12 +36,12 @@ func isForDoor(d *scene.Door, j *slurm.Job) bool {
 // keepDoors moves each job that waits pending to its next stage. It makes the job use its door,
 // moves the door ahead while machines boot, opens it when all have registered, and deletes it when
 // the job runs or must wait again.
-func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	promises, named, now := w.Seen.Promises, byReservation(w.Scene), w.Seen.Now
-	for _, d := range w.Doors() {
+func keepDoors(s *Step) {
+	promises, named, now := s.Seen.Promises, byReservation(s.Scene), s.Seen.Now
+	for _, d := range s.Doors() {
 		of := action.OfReservation{Name: d.Name}
 		uses := func(job uint32, address string, leave bool, why action.Why) {
-			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: job, Address: address, Leave: leave, Why: why})
+			s.do(action.UseReservation{OfReservation: of, Job: job, Address: address, Leave: leave, Why: why})
 		}
 		for _, j := range named[d.Name] {
 			if !d.Doubted && !isForDoor(d, j) {
@@ -53,10 +52,8 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		if d.Job != nil {
 			job = d.Job.ID
 		}
-		moves := func(change slurm.ReservationChange, why action.Why) {
-			s.Actions = append(s.Actions, action.SetReservation{OfReservation: of, ReservationChange: change, Why: why})
-		}
-		switch stage, why := demand.StageOf(w.Scene, d); {
+		moves := func(change slurm.ReservationChange, why action.Why) { s.changeReservation(d.Name, change, why) }
+		switch stage, why := demand.StageOf(s.Scene, d); {
 		case len(d.Nodes) == 0:
 			uses(job, d.Address, true, action.Why(why))
 		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded:
@@ -66,41 +63,40 @@ func keepDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			if stage == demand.DoorLate {
 				end.Late = cmp.Or(d.Job.Reason, "None")
 			}
-			s.Actions = append(s.Actions, end)
+			s.do(end)
 		case stage == demand.DoorChanged:
 			// The job leaves the door only when Slurm may plan it on the same nodes: the door ends
 			// before the horizon, and no other reservation closes the nodes from then on.
 			switch start := now.Add(demand.KeptFor); {
 			case d.End.After(d.Start.Add(demand.DoorPurge)):
 				moves(slurm.ReservationChange{Start: start, End: start.Add(demand.DoorPurge)}, action.Why(why))
-			case d.Named() && !isBusy(w.Scene, d):
+			case d.Named() && !isBusy(s.Scene, d):
 				uses(job, d.Address, true, action.Why(why))
 			}
-			s.Expect = append(s.Expect, "Slurm to plan job "+d.Address+" again")
-		case !d.Opened(now) && (w.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(w.Scene, d.Job)):
+			s.expect("Slurm to plan job " + d.Address + " again")
+		case !d.Opened(now) && (s.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(s.Scene, d.Job)):
 			moves(slurm.ReservationChange{Start: now}, "jobs are to wait configuring")
-		case w.Handed.Inherits(d.Job):
+		case s.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
-		case stage == demand.DoorBooting && w.Handed.Leaves[d] && d.Named():
+		case stage == demand.DoorBooting && s.Handed.Leaves[d] && d.Named():
 			uses(job, d.Address, true, "idle machines fit the job")
-		case !d.Named() && isBest(w.Scene, d) && !w.Handed.Leaves[d]:
+		case !d.Named() && isBest(s.Scene, d) && !s.Handed.Leaves[d]:
 			uses(job, d.Address, false, "the machines are for this job")
-			s.Expect = append(s.Expect, "job "+d.Address+" to use its reservation")
+			s.expect("job " + d.Address + " to use its reservation")
 		case stage == demand.DoorReady && d.Named():
 			moves(slurm.ReservationChange{Start: now}, "all machines of its job have registered")
-			s.Expect = append(s.Expect, "job "+d.Address+" to start")
+			s.expect("job " + d.Address + " to start")
 		case stage == demand.DoorStarting:
-			s.Expect = append(s.Expect, "job "+d.Address+" to start")
+			s.expect("job " + d.Address + " to start")
 		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(now):
-			if demand.StartsLater(w.Scene, d.Job, 0) {
-				s.Expect = append(s.Expect, "Slurm to let job "+d.Address+" start")
+			if demand.StartsLater(s.Scene, d.Job, 0) {
+				s.expect("Slurm to let job " + d.Address + " start")
 			}
-			if start := pushed(w.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery {
+			if start := pushed(s.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery {
 				moves(slurm.ReservationChange{Start: start}, "its machines are still to come")
 			}
 		}
 	}
-	return s
 }
 
 // isBusy reports whether the cover over busy nodes has a node of the door.
@@ -194,12 +190,12 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 const pushEvery = 150 * time.Second
 
 // makeDoors makes a door for each job that needs machines. The next pass requests them.
-func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, want := range w.Handed.Wants {
-		now := w.Seen.Now
-		first := memo.DoorFor(memo.DoorReservation(w.Config.Cluster, want.Address, now), want.Job.Digest())
+func makeDoors(s *Step) {
+	for _, want := range s.Handed.Wants {
+		now := s.Seen.Now
+		first := memo.DoorFor(memo.DoorReservation(s.Config.Cluster, want.Address, now), want.Job.Digest())
 		of := action.OfReservation{Name: first}
-		for n := 1; slices.ContainsFunc(w.Doors(), func(d *scene.Door) bool { return d.Name == of.Name }); n++ {
+		for n := 1; slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool { return d.Name == of.Name }); n++ {
 			of.Name = memo.FurtherDoor(first, n) // an earlier pass of the same second made the first one
 		}
 		why, start := action.Why(fmt.Sprintf("Slurm has planned job %s on %s", want.Address, slurm.Fold(want.Nodes))), now.Add(demand.DoorAhead)
@@ -209,13 +205,12 @@ func makeDoors(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		if want.Open {
 			start = now
 		}
-		s.Actions = append(s.Actions, action.CreateReservation{OfReservation: of, Nodes: want.Nodes, Start: start, User: want.Job.User, Job: want.Job.ID, Purge: demand.DoorPurge, Why: why})
+		s.do(action.CreateReservation{OfReservation: of, Nodes: want.Nodes, Start: start, User: want.Job.User, Job: want.Job.ID, Purge: demand.DoorPurge, Why: why})
 		if !want.Further {
-			s.Actions = append(s.Actions, action.UseReservation{OfReservation: of, Job: want.Job.ID, Address: want.Address, Leave: false, Why: why})
+			s.do(action.UseReservation{OfReservation: of, Job: want.Job.ID, Address: want.Address, Leave: false, Why: why})
 		}
-		s.Expect = append(s.Expect, "job "+want.Address+" to have a reservation")
+		s.expect("job " + want.Address + " to have a reservation")
 	}
-	return s
 }
 
 // The times of covers.
@@ -243,38 +238,37 @@ var covers = []memo.Cover{memo.BusyCover, memo.ColdCover, memo.WarmCover}
 //     that backfill plans no job there.
 //   - warm: idle machines are open to every job until the horizon and closed from then on, so that
 //     no plan for the horizon has them.
-func keepCovers(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	if !w.Seen.Promises {
-		for _, h := range slices.Concat(w.Covers(memo.ColdCover), w.Covers(memo.BusyCover)) {
-			if w.IsOld(scene.RaisedAt(h), coverForgotten) {
-				s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "no daemon has kept this reservation up for an hour"})
+func keepCovers(s *Step) {
+	if !s.Seen.Promises {
+		for _, h := range slices.Concat(s.Covers(memo.ColdCover), s.Covers(memo.BusyCover)) {
+			if s.IsOld(scene.RaisedAt(h), coverForgotten) {
+				s.deleteReservation(h.Name, "no daemon has kept this reservation up for an hour")
 			}
 		}
-		return s
+		return
 	}
-	if slices.ContainsFunc(w.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
-		return s
+	if slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
+		return
 	}
-	wanted := coverNodes(w)
+	wanted := coverNodes(s.Wanted)
 	for _, over := range covers {
-		s.keepCover(w, over, wanted[over])
+		s.keepCover(over, wanted[over])
 	}
-	return s
 }
 
 // keepCover maintains one of the covers.
-func (s *Step) keepCover(w *demand.Wanted, over memo.Cover, nodes []string) {
-	now, horizon := w.Seen.Now, demand.Horizon(w.Scene)
-	all := w.Covers(over)
+func (s *Step) keepCover(over memo.Cover, nodes []string) {
+	now, horizon := s.Seen.Now, demand.Horizon(s.Scene)
+	all := s.Covers(over)
 	keep := len(all) - 1
 	const why = "jobs wait pending for nodes"
 	switch {
 	case len(nodes) == 0:
 		keep = -1
 	case keep < 0, over == memo.WarmCover && !all[keep].Start.After(now), over == memo.ColdCover && !all[keep].End.After(now),
-		over != memo.WarmCover && (w.IsOld(all[keep].At, coverAge) || !all[keep].At.After(w.Seen.SlurmctldSince)):
+		over != memo.WarmCover && (s.IsOld(all[keep].At, coverAge) || !all[keep].At.After(s.Seen.SlurmctldSince)):
 		a := action.CreateReservation{
-			OfReservation: action.OfReservation{Name: memo.CoverReservation(w.Config.Cluster, over, now)}, Nodes: nodes, Purge: memo.CoverGrace, Why: why,
+			OfReservation: action.OfReservation{Name: memo.CoverReservation(s.Config.Cluster, over, now)}, Nodes: nodes, Purge: memo.CoverGrace, Why: why,
 		}
 		switch over {
 		case memo.ColdCover:
@@ -282,8 +276,8 @@ func (s *Step) keepCover(w *demand.Wanted, over memo.Cover, nodes []string) {
 		case memo.WarmCover:
 			a.Start = horizon
 		}
-		s.Actions = append(s.Actions, a)
-		s.Expect = append(s.Expect, "the reservations of closed nodes to show")
+		s.do(a)
+		s.expect("the reservations of closed nodes to show")
 	default:
 		live, change := all[keep], slurm.ReservationChange{}
 		if !demand.SameSet(nodes, live.Nodes) {
@@ -299,12 +293,12 @@ func (s *Step) keepCover(w *demand.Wanted, over memo.Cover, nodes []string) {
 			change.Start = horizon
 		}
 		if change.Nodes != nil || change.Purge > 0 || !change.End.IsZero() || !change.Start.IsZero() {
-			s.Actions = append(s.Actions, action.SetReservation{OfReservation: action.OfReservation{Name: live.Name}, ReservationChange: change, Why: why})
+			s.changeReservation(live.Name, change, why)
 		}
 	}
 	for i, old := range all {
 		if i != keep && (keep < 0 || i < keep) {
-			s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: old.Name}, Why: "another reservation closes the nodes, or none needs to"})
+			s.deleteReservation(old.Name, "another reservation closes the nodes, or none needs to")
 		}
 	}
 }

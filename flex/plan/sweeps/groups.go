@@ -6,7 +6,6 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
-	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
@@ -23,25 +22,24 @@ const (
 )
 
 // deleteGroups deletes our groups that are empty and no longer needed.
-func deleteGroups(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, g := range w.UsableGroups() {
+func deleteGroups(s *Step) {
+	for _, g := range s.UsableGroups() {
 		key := g.ID()
-		if w.GroupOf[key] || len(g.Live()) > 0 || w.InGroup(key) > 0 || !done(w.Scene, g) ||
-			isYoung(w.Scene, &s, "group "+g.Name, g.Created) {
+		if s.GroupOf[key] || len(g.Live()) > 0 || s.InGroup(key) > 0 || !done(s.Scene, g) ||
+			s.isYoung("group "+g.Name, g.Created) {
 			continue
 		}
-		s.Actions = append(s.Actions, action.DeleteGroup{Of: action.ForGroup(g), Why: "it is empty and no job waits for it"})
+		s.do(action.DeleteGroup{Of: action.ForGroup(g), Why: "it is empty and no job waits for it"})
 	}
-	return s
 }
 
 // isYoung reports whether something was created too recently to be deleted. It reports false if the
 // age is unknown or the creation time is in the future.
-func isYoung(s *scene.Scene, to *Step, what string, created time.Time) bool {
-	if created.IsZero() || isFuture(s, created) || s.IsOld(created, youngAge) {
+func (s *Step) isYoung(what string, created time.Time) bool {
+	if created.IsZero() || isFuture(s.Scene, created) || s.IsOld(created, youngAge) {
 		return false
 	}
-	to.Expect = append(to.Expect, what+" to be old enough to be collected")
+	s.expect(what + " to be old enough to be collected")
 	return true
 }
 
@@ -49,20 +47,19 @@ func isYoung(s *scene.Scene, to *Step, what string, created time.Time) bool {
 // newest record, because the name of the next attempt follows from it; failed requests while a job
 // or node waits, because they count as attempts; and records that show which job the group's
 // machines belong to.
-func deleteRequests(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, g := range w.UsableGroups() {
+func deleteRequests(s *Step) {
+	for _, g := range s.UsableGroups() {
 		key := g.ID()
-		if w.InGroup(key) == 0 && len(g.Live()) == 0 {
+		if s.InGroup(key) == 0 && len(g.Live()) == 0 {
 			continue // the group itself is deleted, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
-			counts := r.State == mig.Failed && stillCounts(w, g, r)
-			if !r.State.Live() && !counts && !shows(w.Scene, r) && w.IsOld(r.Created, recordAge) {
-				s.Actions = append(s.Actions, action.DeleteRequest{Of: action.ForGroup(g), Request: r.Name, Why: "it is finished"})
+			counts := r.State == mig.Failed && stillCounts(s.Wanted, g, r)
+			if !r.State.Live() && !counts && !shows(s.Scene, r) && s.IsOld(r.Created, recordAge) {
+				s.do(action.DeleteRequest{Of: action.ForGroup(g), Request: r.Name, Why: "it is finished"})
 			}
 		}
 	}
-	return s
 }
 
 // stillCounts reports whether a failed request still counts as an attempt for a job that waits or may

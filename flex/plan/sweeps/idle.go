@@ -6,10 +6,7 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
-	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -18,31 +15,29 @@ import (
 // were not marked during their job only because of salvage. Slurm's SuspendTime does the same, but
 // does not take leases or nodesets into account. If a job takes such a node first, the mark takes
 // effect at the job's end.
-func powerDownKept(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	sets := demand.Covered(w.Scene)
-	for _, m := range w.Nodes() {
-		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.IsUnread(m) || isOpen(w, m, sets) || w.IsKept(m) {
+func powerDownKept(s *Step) {
+	sets := demand.Covered(s.Scene)
+	for _, m := range s.Nodes() {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || s.IsUnread(m) || isOpen(s.Wanted, m, sets) || s.IsKept(m) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
-			if isLeft(w, m) || sets[m.Set] && m.Cover && wasForAJob(m) {
-				const why = "its job has left it"
-				s.Actions = append(s.Actions, action.SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
+			if isLeft(s.Wanted, m) || sets[m.Set] && m.Cover && wasForAJob(m) {
+				s.powerDown("power_down", "its job has left it", m.Name)
 			}
 			continue
 		}
-		end, ends := endingOf(w.Scene, m)
+		end, ends := endingOf(s.Scene, m)
 		until := scene.KeptUntil(m.Set, *m.Node, end)
-		if until.IsZero() || !w.IsOld(until, 0) {
+		if until.IsZero() || !s.IsOld(until, 0) {
 			continue
 		}
 		why := fmt.Sprintf("idle for keep_idle %s", slurm.Clock(m.Set.Flex.KeepIdle))
 		if until.Before(m.LastBusyTime.Add(m.Set.Flex.KeepIdle)) {
 			why = fmt.Sprintf("idle, and %s at %s, too soon for another job", ends, end.UTC().Format(time.RFC3339))
 		}
-		s.Actions = append(s.Actions, action.SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: action.Why(why)})
+		s.powerDown("power_down", why, m.Name)
 	}
-	return s
 }
 
 // wasForAJob reports whether the node's machine was created for a job, not for an admin who powered

@@ -9,10 +9,8 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/report"
-	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -24,22 +22,22 @@ import (
 // machines. A job that Slurm would not requeue runs on; since its start, its AdminComment shows
 // when its nodes end. Two passes must have seen that end: the reservation in Slurm is from an
 // earlier pass. endInTime writes each reason to the AdminComment before it acts.
-func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	if w.Seen.Skew > scene.MaxSkew {
-		return s
+func endInTime(s *Step) {
+	if s.Seen.Skew > scene.MaxSkew {
+		return
 	}
-	endings := leaseEnds(w.Scene)
+	endings := leaseEnds(s.Scene)
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
-		left := e.At.Sub(w.Seen.Now)
-		told, warned := memo.BeforeSignal(report.EndText(w.Scene, e.Job, false))
+		left := e.At.Sub(s.Seen.Now)
+		told, warned := memo.BeforeSignal(report.EndText(s.Scene, e.Job, false))
 		why := action.Why(e.String())
-		requeues, known := w.Seen.Requeues[e.Job.ID]
-		reach := w.Seen.Reach[e.Job.ID]
-		requeuesNow := e.Flex.OnLeaseEnd == config.RequeueFirst && left <= w.Config.RequeueLead() && (requeues || !known)
+		requeues, known := s.Seen.Requeues[e.Job.ID]
+		reach := s.Seen.Reach[e.Job.ID]
+		requeuesNow := e.Flex.OnLeaseEnd == config.RequeueFirst && left <= s.Config.RequeueLead() && (requeues || !known)
 		// A signal that cannot be sent must not delay the requeue, and must not be sent after it.
 		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
-		late := left < lastTry || w.Seen.Told[e.Job.ID] == memo.OwnComment+requeued
+		late := left < lastTry || s.Seen.Told[e.Job.ID] == memo.OwnComment+requeued
 		switch {
 		case left <= 0:
 		case e.Flex.LeaseEndWarning > 0 && left <= e.Flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
@@ -49,15 +47,16 @@ func endInTime(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 				a.Signal = warnSignal
 				first += memo.Sends + a.Signal
 			}
-			a.Text = memo.Sent(memo.OwnComment+told, w.Seen.Now, a.Signal)
-			s.Actions = append(append(s.Actions, before(w.Scene, a.Job, first, "")...), a)
+			a.Text = memo.Sent(memo.OwnComment+told, s.Seen.Now, a.Signal)
+			s.notify(a.Job, first, "")
+			s.do(a)
 		case requeuesNow:
 			a := action.RequeueJob{OfJob: action.OfJob{Job: e.Job.ID}, Urgent: left <= lastTry, Why: why}
-			s.Actions = append(append(s.Actions, before(w.Scene, a.Job, requeued, "")...), a)
-			s.Expect = append(s.Expect, fmt.Sprintf("job %d to leave its nodes", e.Job.ID))
+			s.notify(a.Job, requeued, "")
+			s.do(a)
+			s.expect(fmt.Sprintf("job %d to leave its nodes", e.Job.ID))
 		}
 	}
-	return s
 }
 
 // warnSignal is the signal of lease_end_warning.

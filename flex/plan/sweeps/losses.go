@@ -9,7 +9,6 @@ import (
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/report"
-	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -19,42 +18,41 @@ import (
 // requeued, Slurm powers down those that are not DOWN. takeDownLost leaves a node that an admin
 // drains to Slurm. The owner is notified first. Slurm releases the node by itself anyway, so
 // nothing is lost if the AdminComment cannot be written for a while.
-func takeDownLost(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+func takeDownLost(s *Step) {
 	lost := map[string]bool{}
-	for _, m := range w.Nodes() {
+	for _, m := range s.Nodes() {
 		if m.IsWithdrawn() {
 			continue
 		}
-		cause, _ := w.LossOf(m)
+		cause, _ := s.LossOf(m)
 		switch broken := func(in scene.Machine) bool { return in.Lost() }; {
-		case cause == "" && m.State.Power() == scene.On && m.Owner() != nil && !w.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
-			s.Expect = append(s.Expect, "the machine of node "+m.Name+" to run, or to be broken in another list, too")
+		case cause == "" && m.State.Power() == scene.On && m.Owner() != nil && !s.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
+			s.expect("the machine of node " + m.Name + " to run, or to be broken in another list, too")
 		case cause == "":
-		case !w.IsLost(m):
-			s.Expect = append(s.Expect, "the machine of node "+m.Name+" to show again, or to be missing again")
-		case m.Owner() != nil && !w.AreCovered(m.Owner()):
-			s.Expect = append(s.Expect, "the other nodes of job "+m.Owner().Name()+" to be closed")
+		case !s.IsLost(m):
+			s.expect("the machine of node " + m.Name + " to show again, or to be missing again")
+		case m.Owner() != nil && !s.AreCovered(m.Owner()):
+			s.expect("the other nodes of job " + m.Owner().Name() + " to be closed")
 		case m.Owner() != nil:
 			lost[m.Name] = true
 		}
 	}
 	if len(lost) == 0 {
-		return s
+		return
 	}
 	var downs []action.Action
-	losses := w.Losses()
+	losses := s.Losses()
 	for _, l := range losses {
 		l.Nodes = slices.DeleteFunc(slices.Clone(l.Nodes), func(node string) bool { return !lost[node] })
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := action.SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: action.Why(why)}
 			for _, id := range l.Jobs {
-				s.Actions = append(s.Actions, before(w.Scene, id, takenText(w, id, losses, why), down.Queue())...)
+				s.notify(id, takenText(s.Wanted, id, losses, why), down.Queue())
 			}
 			downs = append(downs, down)
 		}
 	}
-	s.Actions = append(s.Actions, downs...)
-	return s
+	s.do(downs...)
 }
 
 // takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
@@ -68,15 +66,15 @@ func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) str
 // lost if slurmflex has set its node DOWN or two passes found it lost. It also counts as lost if
 // Compute shows nothing for the node and either the lease has ended or the node does not respond to
 // Slurm. recoverVanished leaves a node with a job to Slurm until the job has left the node.
-func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, m := range w.Nodes() {
+func recoverVanished(s *Step) {
+	for _, m := range s.Nodes() {
 		out := m.State.Has(slurm.Drain) && !m.IsDrainedByCheck() || m.State.Has(slurm.Fail) // by an admin
-		if m.Power != scene.On || w.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || out {
+		if m.Power != scene.On || s.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || out {
 			continue
 		}
-		end, ended := w.EndOf(m.Name)
-		lost := m.IsTakenDown() || w.IsLost(m)
-		if !lost && (w.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
+		end, ended := s.EndOf(m.Name)
+		lost := m.IsTakenDown() || s.IsLost(m)
+		if !lost && (s.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
 			continue
 		}
 		why := "its instance is gone"
@@ -88,23 +86,19 @@ func recoverVanished(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 		case lost && len(m.Machines) > 0:
 			why = "its instance is " + m.Machines[0].Status
 		}
-		s.Actions = append(s.Actions, action.SetNodes{
-			Nodes: []string{m.Name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: action.Why(why),
-		})
+		s.powerDown("power_down_force", why, m.Name)
 	}
-	return s
 }
 
 // reportDown reports DOWN nodes without a job if their machines run and are billed, or are
 // requested. slurmflex leaves them to the admin: either an admin set them DOWN to examine the
 // machine, or the node's slurmd has failed. Slurm also shows nodes as DOWN that scontrol reboots.
-func reportDown(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, m := range w.Nodes() {
+func reportDown(s *Step) {
+	for _, m := range s.Nodes() {
 		if m.Power == scene.On && m.State.Base == slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.RebootIssued) == 0 && !m.Taken() && !m.IsTakenDown() &&
-			(w.HasMachine(m.Name) || len(w.RequestsOf(m.Name)) > 0) {
-			s.Problems = append(s.Problems, scene.NewProblem("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
-				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name))
+			(s.HasMachine(m.Name) || len(s.RequestsOf(m.Name)) > 0) {
+			s.Problems.Add("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
+				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name)
 		}
 	}
-	return s
 }

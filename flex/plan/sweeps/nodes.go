@@ -4,9 +4,7 @@ import (
 	"strings"
 
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -14,24 +12,23 @@ import (
 // powerDownOrphans powers down rising nodes without a job: the job was cancelled or requeued. Slurm
 // itself would leave them as they are, or place another job on them without calling slurmflex. It
 // leaves nodes to the admin that are DOWN or that no health check has drained.
-func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+func powerDownOrphans(s *Step) {
 	var orphans []string
-	for _, m := range w.Nodes() {
-		if m.Power != scene.Rising || w.ClaimOf(m) != nil || len(m.Holders) > 0 || w.IsUnread(m) {
+	for _, m := range s.Nodes() {
+		if m.Power != scene.Rising || s.ClaimOf(m) != nil || len(m.Holders) > 0 || s.IsUnread(m) {
 			continue
 		}
 		switch {
 		case m.State.Held():
-			s.Expect = append(s.Expect, "node "+m.Name+" to lose or show its job")
-		case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || w.IsChecked(m)):
+			s.expect("node " + m.Name + " to lose or show its job")
+		case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || s.IsChecked(m)):
 			orphans = append(orphans, m.Name)
 		}
 	}
-	s.Actions = []action.Action{action.SetNodes{
+	s.do(action.SetNodes{
 		Nodes: orphans, State: "power_down_force", Reason: memo.ReasonPrefix + "no job waits for this node any more",
 		Why: "no job waits for them any more",
-	}}
-	return s
+	})
 }
 
 // resumeEmpty makes nodes usable again that are powering down and have lost their machine, because
@@ -39,17 +36,17 @@ func powerDownOrphans(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 // their machines and requests are gone, and for nodes that slurmflex set DOWN while Slurm was
 // already powering them down. A health check may drain a node when its machine is already deleted:
 // resume would keep such a node from backfill, if power_down_force has powered it down before.
-func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
+func resumeEmpty(s *Step) {
 	var empty, tooLate, lost, drained, draining []string
-	for _, m := range w.Nodes() {
+	for _, m := range s.Nodes() {
 		switch {
-		case !w.IsDrainedInVain(m):
+		case !s.IsDrainedInVain(m):
 		case m.State.Has(slurm.PoweringDown):
 			draining = append(draining, m.Name)
 		default:
 			drained = append(drained, m.Name)
 		}
-		if m.Power != scene.Off || m.Taken() || w.Present(m.Name) || w.IsUnread(m) || w.IsAhead(m.Set.Name) {
+		if m.Power != scene.Off || m.Taken() || s.Present(m.Name) || s.IsUnread(m) || s.IsAhead(m.Set.Name) {
 			continue
 		}
 		switch {
@@ -62,19 +59,18 @@ func resumeEmpty(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 			case resumes:
 				tooLate = append(tooLate, m.Name)
 			case late:
-				s.Problems = append(s.Problems, scene.NewProblem("resume-timeout", m.Name, "node %s failed to boot in time and stays down because of the reason %q: "+
-					"scontrol update nodename=%[1]s state=resume", m.Name, m.Reason))
+				s.Problems.Add("resume-timeout", m.Name, "node %s failed to boot in time and stays down because of the reason %q: "+
+					"scontrol update nodename=%[1]s state=resume", m.Name, m.Reason)
 			}
 		}
 	}
-	s.Actions = []action.Action{
+	s.do(
 		action.SetNodes{Nodes: empty, State: "resume", Why: "their machines are gone"},
 		action.SetNodes{Nodes: lost, State: "resume", Why: "they were powered down when their machines were lost"},
 		action.SetNodes{Nodes: draining, State: "resume", Why: "a health check drained them, and their machines are gone"},
 		action.SetNodes{Nodes: drained, State: "idle", Why: "a health check drained them, and their machines are gone"},
 		action.SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"},
-	}
-	return s
+	)
 }
 
 // bootedTooLate reports whether ResumeTimeout set the node DOWN, and whether it can be resumed,
@@ -89,17 +85,17 @@ func bootedTooLate(m *scene.Node) (late, resumes bool) {
 // remains powered down. If a job has been allocated one of the nodes meanwhile, Slurm refuses the
 // change for that node and changes the others. The node's Reason shows that slurmflex has changed
 // it; a node that lost its Reason is usable.
-func openToBackfill(w *demand.Wanted, _ []rules.Verdict) Step {
+func openToBackfill(s *Step) {
 	var names []string
-	for _, m := range w.Nodes() {
+	for _, m := range s.Nodes() {
 		if m.Power == scene.Off && m.Idle() && !m.Taken() && m.State.Has(slurm.PoweredDown) &&
 			memo.IsOurReason(m.Reason) && m.Reason != memo.Usable {
 			names = append(names, m.Name)
 		}
 	}
-	return Step{Actions: []action.Action{action.SetNodes{
+	s.do(action.SetNodes{
 		Nodes: names, State: "idle", Reason: memo.Usable, Why: "backfill may ignore them since slurmflex powered them down",
-	}}}
+	})
 }
 
 // powerDownOnIdle marks the nodes of exclusive jobs, so that they are powered down as soon as their
@@ -107,25 +103,22 @@ func openToBackfill(w *demand.Wanted, _ []rules.Verdict) Step {
 // not have that setting. With keep_idle or salvage nothing is marked, because an allocated node
 // cannot be unmarked. A job that gang_timeout returns is the exception: without the mark it would
 // get the same nodes again and wait as before.
-func powerDownOnIdle(w *demand.Wanted, verdicts []rules.Verdict) Step {
+func powerDownOnIdle(s *Step) {
 	incomplete := map[*slurm.Job]bool{}
-	for _, v := range verdicts {
+	for _, v := range s.verdicts {
 		if v.Gone && v.Claim.Incomplete != "" {
 			incomplete[v.Claim.Job] = true
 		}
 	}
 	var names []string
-	for _, m := range w.Nodes() {
+	for _, m := range s.Nodes() {
 		job := m.Owner()
-		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Set.IsStatic(m.Index) || !w.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Set.IsStatic(m.Index) || !s.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		if m.Power == scene.On || m.Power == scene.Rising && m.State.Has(slurm.PoweringUp) {
 			names = append(names, m.Name)
 		}
 	}
-	return Step{Actions: []action.Action{action.SetNodes{
-		Nodes: names, State: "power_down",
-		Why: "exclusive partition: power down after the job",
-	}}}
+	s.do(action.SetNodes{Nodes: names, State: "power_down", Why: "exclusive partition: power down after the job"})
 }

@@ -8,7 +8,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
@@ -23,10 +22,10 @@ import (
 //
 // Each reservation ends soon after the lease, so that Slurm does not expect jobs to wait longer.
 // Passes extend it while a configured node in it is up.
-func reserve(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	want, maintained := allEnds(w.Scene)
+func reserve(s *Step) {
+	want, maintained := allEnds(s.Scene)
 	have := map[string]*slurm.Reservation{}
-	for _, h := range w.Holds() {
+	for _, h := range s.Holds() {
 		if h.Kind == memo.LeaseHold {
 			have[h.Name] = h.Reservation
 		}
@@ -35,8 +34,8 @@ func reserve(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	for name, r := range have {
 		unknown[name] = want[name] == nil
 		for _, node := range r.Nodes {
-			m := w.Node(node)
-			if m == nil || mayHaveLease(w.Scene, m) {
+			m := s.Node(node)
+			if m == nil || mayHaveLease(s.Scene, m) {
 				want[name] = append(want[name], node)
 				unknown[name] = unknown[name] && m == nil
 			}
@@ -44,50 +43,48 @@ func reserve(w *demand.Wanted, _ []rules.Verdict) (s Step) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		nodes := slices.Compact(slices.Sorted(slices.Values(want[name])))
-		end := memo.ParseHold(w.Config.Cluster, name).At
+		end := memo.ParseHold(s.Config.Cluster, name).At
 		why := action.Why("their leases end at " + end.Format(time.RFC3339))
 		if maintained[name] {
 			why = action.Why("their leases end, or maintenance of their hosts begins, at " + end.Format(time.RFC3339))
 		}
-		start, grace := end, leaseGrace(w.Config)
-		if w.IsOld(end, 0) {
-			start = w.Seen.Now.Truncate(time.Minute)
+		start, grace := end, leaseGrace(s.Config)
+		if s.IsOld(end, 0) {
+			start = s.Seen.Now.Truncate(time.Minute)
 		}
 		until := start.Add(grace)
 		r := have[name]
 		switch {
-		case rules.IsSkipped(w.Scene, slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
+		case rules.IsSkipped(s.Scene, slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
 		case r == nil:
-			s.Actions = append(s.Actions, action.CreateReservation{
+			s.do(action.CreateReservation{
 				OfReservation: action.OfReservation{Name: name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,
 			})
 		case r.End.Before(until.Add(-grace/2)) || r.End.After(until):
-			s.Actions = append(s.Actions, action.SetReservation{OfReservation: action.OfReservation{Name: name}, ReservationChange: slurm.ReservationChange{Nodes: nodes, End: until}, Why: why})
+			s.changeReservation(name, slurm.ReservationChange{Nodes: nodes, End: until}, why)
 		case !slices.Equal(nodes, slices.Sorted(slices.Values(r.Nodes))):
-			s.Actions = append(s.Actions, action.SetReservation{OfReservation: action.OfReservation{Name: name}, ReservationChange: slurm.ReservationChange{Nodes: nodes}, Why: why})
+			s.changeReservation(name, slurm.ReservationChange{Nodes: nodes}, why)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if want[name] == nil {
-			s.Actions = append(s.Actions, action.DeleteReservation{OfReservation: action.OfReservation{Name: name}, Why: "no instance ends at that time any more"})
+			s.deleteReservation(name, "no instance ends at that time any more")
 		}
 	}
-	return s
 }
 
 // deleteFormer deletes our reservations of kinds that this version no longer makes.
-func deleteFormer(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	for _, h := range w.Holds() {
+func deleteFormer(s *Step) {
+	for _, h := range s.Holds() {
 		if h.Kind == memo.FormerHold {
 			a := action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "slurmflex no longer creates such reservations"}
-			if j := w.Job(h.Job); j != nil && j.Reservation == h.Name {
+			if j := s.Job(h.Job); j != nil && j.Reservation == h.Name {
 				a.Job, a.Address = j.ID, j.Address()
 			}
-			s.Actions = append(s.Actions, a)
+			s.do(a)
 		}
 	}
 	slices.SortFunc(s.Actions, func(a, b action.Action) int { return cmp.Compare(a.String(), b.String()) })
-	return s
 }
 
 // leaseGrace returns how long a reservation outlasts the lease, or the pass that extended it. Half

@@ -13,39 +13,38 @@ import (
 
 // powerUpStatic powers up static nodes that are powered down without a reason: when the cluster
 // starts, and after their lease has ended. Slurm itself never does.
-func powerUpStatic(w *demand.Wanted, _ []rules.Verdict) Step {
+func powerUpStatic(s *Step) {
 	var names []string
-	for _, m := range w.Nodes() {
+	for _, m := range s.Nodes() {
 		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
-			!w.IsUnread(m) && !w.Present(m.Name) {
+			!s.IsUnread(m) && !s.Present(m.Name) {
 			names = append(names, m.Name)
 		}
 	}
-	return Step{Actions: []action.Action{action.SetNodes{Nodes: names, State: "power_up", Why: "static nodes are always wanted"}}}
+	s.do(action.SetNodes{Nodes: names, State: "power_up", Why: "static nodes are always wanted"})
 }
 
 // renewStatic powers down idle static nodes shortly before their lease ends, so that the new lease
 // starts without harm to a job. A node keeps its machine while a new request could not be made. If
 // ten nodes are due and one place is free, they are renewed one at a time.
-func renewStatic(w *demand.Wanted, _ []rules.Verdict) (s Step) {
-	p := placesOfStatic(w)
-	for _, m := range w.Nodes() {
+func renewStatic(s *Step) {
+	p := placesOfStatic(s.Wanted)
+	for _, m := range s.Nodes() {
 		early := m.Set.Flex.RenewBefore
 		if early == 0 || !m.Set.IsStatic(m.Index) || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
 			m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		for _, in := range m.Machines {
-			if left := in.Until().Sub(w.Seen.Now); !in.Until().IsZero() && w.IsOld(in.Until(), -early) && rules.MayAskIn(w, p, renewal(w, m)) == rules.BarsNothing {
-				p.Take(renewal(w, m))
+			if left := in.Until().Sub(s.Seen.Now); !in.Until().IsZero() && s.IsOld(in.Until(), -early) && rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) == rules.BarsNothing {
+				p.Take(renewal(s.Wanted, m))
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
-				s.Actions = append(s.Actions, action.SetNodes{
+				s.do(action.SetNodes{
 					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: action.Why(why),
 				})
 			}
 		}
 	}
-	return s
 }
 
 // placesOfStatic counts the live requests, and the requests that static nodes without a machine

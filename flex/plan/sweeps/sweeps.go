@@ -8,12 +8,56 @@ import (
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
 )
 
-// sweep cleans up one kind of resource. It is a pure function of the scene and the verdicts.
+// sweep cleans up one kind of resource. What it does follows from the scene and the verdicts alone.
 type sweep struct {
 	Name string
-	Plan func(w *demand.Wanted, verdicts []rules.Verdict) Step
+	plan func(s *Step)
+}
+
+// Step returns what the sweep does.
+func (sweep sweep) Step(w *demand.Wanted, verdicts []rules.Verdict) *Step {
+	s := Step{Wanted: w, verdicts: verdicts}
+	sweep.plan(&s)
+	return &s
+}
+
+// Step is one sweep: what it looks at, and its output.
+type Step struct {
+	*demand.Wanted
+	verdicts []rules.Verdict
+
+	Actions  []action.Action
+	Expect   []string
+	Problems scene.Problems
+}
+
+func (s *Step) do(actions ...action.Action) { s.Actions = append(s.Actions, actions...) }
+
+func (s *Step) expect(what string) { s.Expect = append(s.Expect, what) }
+
+// powerDown powers nodes down, in the way that state names. Slurm shows the reason with the nodes.
+func (s *Step) powerDown(state, why string, nodes ...string) {
+	s.do(action.SetNodes{Nodes: nodes, State: state, Reason: memo.ReasonPrefix + why, Why: action.Why(why)})
+}
+
+func (s *Step) changeReservation(name string, change slurm.ReservationChange, why action.Why) {
+	s.do(action.SetReservation{OfReservation: action.OfReservation{Name: name}, ReservationChange: change, Why: why})
+}
+
+func (s *Step) deleteReservation(name string, why action.Why) {
+	s.do(action.DeleteReservation{OfReservation: action.OfReservation{Name: name}, Why: why})
+}
+
+// notify writes an AdminComment before another action changes the job, unless the AdminComment is
+// already there. queue is the other action's.
+func (s *Step) notify(job uint32, text, queue string) {
+	text = memo.OwnComment + text
+	if s.Seen.Told[job] != text {
+		s.do(action.CommentJob{OfJob: action.OfJob{Job: job}, Text: text, Before: queue, Why: "its owner should know first"})
+	}
 }
 
 // All run in this order. If several sweeps would change the same node, only the first one does.
@@ -43,21 +87,4 @@ var All = []sweep{
 	{"reservations", reserve},
 	{"former reservations", deleteFormer},
 	{"lease ends", endInTime},
-}
-
-// before returns the action that writes an AdminComment before another action changes the job. It
-// returns none if the AdminComment is already there.
-func before(s *scene.Scene, job uint32, text, queue string) []action.Action {
-	text = memo.OwnComment + text
-	if s.Seen.Told[job] == text {
-		return nil
-	}
-	return []action.Action{action.CommentJob{OfJob: action.OfJob{Job: job}, Text: text, Before: queue, Why: "its owner should know first"}}
-}
-
-// Step is the output of one sweep.
-type Step struct {
-	Actions  []action.Action
-	Expect   []string
-	Problems []scene.Problem
 }

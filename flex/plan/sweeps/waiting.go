@@ -32,30 +32,30 @@ func commentOf(w *demand.Wanted, v rules.Verdict) (n memo.Wait, ok bool) {
 // slurmctld refuses a node that booted before it was last powered up. While Compute cannot be read,
 // or a bulk insert is in flight, a machine may be being created. The timer is then reset in its last
 // third only, because otherwise Slurm would end or requeue the job.
-func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
-	for _, v := range verdicts {
+func keepWaiting(s *Step) {
+	for _, v := range s.verdicts {
 		c := v.Claim
-		now, waits := commentOf(w, v)
+		now, waits := commentOf(s.Wanted, v)
 		unsure := v.Unread
-		if c.Set.Flex.UseBulkInsert && slices.ContainsFunc(c.Nodes, w.IsBeingMade) {
+		if c.Set.Flex.UseBulkInsert && slices.ContainsFunc(c.Nodes, s.IsBeingMade) {
 			waits, unsure = false, true
 		}
 		if !waits && !unsure || c.Door != nil { // Slurm does not power up nodes behind a door
 			continue
 		}
-		due := w.Seen.ResumeTimeout / 3
-		nodes := w.WithoutMachine(c.Nodes) // an earlier request may have created the others
+		due := s.Seen.ResumeTimeout / 3
+		nodes := s.WithoutMachine(c.Nodes) // an earlier request may have created the others
 		if !waits {
-			nodes = slices.DeleteFunc(nodes, func(name string) bool { return !memo.IsWait(w.Node(name).Comment) })
+			nodes = slices.DeleteFunc(nodes, func(name string) bool { return !memo.IsWait(s.Node(name).Comment) })
 		}
-		last, known := firstArmed(w.Scene, nodes)
+		last, known := firstArmed(s.Scene, nodes)
 		if !waits {
 			now = last
 		}
-		if !waits && (!known || len(nodes) == 0 || w.Seen.Now.Sub(last.Reset) < 2*due) {
+		if !waits && (!known || len(nodes) == 0 || s.Seen.Now.Sub(last.Reset) < 2*due) {
 			continue
 		}
-		switch waited := w.Seen.Now.Sub(now.Since); {
+		switch waited := s.Seen.Now.Sub(now.Since); {
 		case known:
 			now.Reset = last.Reset
 			if now.Since.IsZero() {
@@ -64,7 +64,7 @@ func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 		case now.Since.IsZero() && c.Job != nil:
 			continue // Slurm does not show yet when the job was allocated its nodes
 		case now.Since.IsZero(): // record the start of the wait from now on
-			now.Since, now.Reset = w.Seen.Now.Truncate(time.Second), w.Seen.Now.Truncate(time.Second)
+			now.Since, now.Reset = s.Seen.Now.Truncate(time.Second), s.Seen.Now.Truncate(time.Second)
 		case (waited < rules.TellAfter || v.Failing.Times > 0) && (due == 0 || waited < due):
 			continue // the wait may end at once
 		case c.Job != nil && !c.Job.Start.IsZero() && c.Job.Start.Before(now.Reset):
@@ -72,17 +72,16 @@ func keepWaiting(w *demand.Wanted, verdicts []rules.Verdict) (s Step) {
 		}
 		change := action.SetNodes{Nodes: nodes, Why: c.Why()}
 		// A time in the future was written by a clock that was ahead, so it is ignored.
-		if age := w.Seen.Now.Sub(now.Reset); due > 0 && (age >= due || age < -scene.MaxSkew) {
-			now.Reset = w.Seen.Now.Truncate(time.Second)
+		if age := s.Seen.Now.Sub(now.Reset); due > 0 && (age >= due || age < -scene.MaxSkew) {
+			now.Reset = s.Seen.Now.Truncate(time.Second)
 			change.State = "power_up"
-			change.Why = action.Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.Why(), w.Seen.ResumeTimeout))
+			change.Why = action.Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.Why(), s.Seen.ResumeTimeout))
 		}
 		if comment := now.String(); comment != last.String() {
 			change.Comment = &comment
-			s.Actions = append(s.Actions, change)
+			s.do(change)
 		}
 	}
-	return s
 }
 
 // firstArmed returns the Comment of the node with the longest-running ResumeTimeout timer:
@@ -106,15 +105,15 @@ func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 }
 
 // stopWaiting clears the Comment of nodes that no longer wait.
-func stopWaiting(w *demand.Wanted, _ []rules.Verdict) Step {
+func stopWaiting(s *Step) {
 	var names []string
-	for _, m := range w.Nodes() {
-		if c := w.ClaimOf(m); memo.IsWait(m.Comment) && (c == nil || c.Live == nil && anyOurs(w.Scene, []string{m.Name})) {
+	for _, m := range s.Nodes() {
+		if c := s.ClaimOf(m); memo.IsWait(m.Comment) && (c == nil || c.Live == nil && anyOurs(s.Scene, []string{m.Name})) {
 			names = append(names, m.Name)
 		}
 	}
 	empty := ""
-	return Step{Actions: []action.Action{action.SetNodes{Nodes: names, Comment: &empty, Why: "they no longer wait"}}}
+	s.do(action.SetNodes{Nodes: names, Comment: &empty, Why: "they no longer wait"})
 }
 
 // anyOurs reports whether any of the nodes has an instance that is ours, or may be ours because its

@@ -1,8 +1,8 @@
 package memo
 
 import (
+	"cmp"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,11 +47,6 @@ const (
 	leasePart = "-"
 	coverPart = ".cover-"
 	doorPart  = ".door-"
-	coldPart  = ".cold-" // FormerHold: held nodes for a job that waited CONFIGURING
-	restPart  = ".rest-" // FormerHold: closed the nodeset with the name that follows
-	movePart  = ".job-"  // FormerHold: the reservation on warm machines that a job moved to
-	// FormerHold: kept the remaining machines of a job that had lost others.
-	salvagePart = ".salvage-"
 )
 
 func holdName(cluster, part, rest string) string { return "slurmflex-" + cluster + part + rest }
@@ -92,75 +87,49 @@ func DoorFor(door, digest string) string { return door + "-" + digest }
 // same second. number must be 1 to 99.
 func FurtherDoor(first string, number int) string { return first + "-" + strconv.Itoa(number) }
 
-// parseTime parses seconds since 1970 in the format of the functions above.
-func parseTime(digits string) (time.Time, bool) {
-	seconds, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || strconv.FormatInt(seconds, 10) != digits || seconds < 0 {
-		return time.Time{}, false
-	}
-	return time.Unix(seconds, 0).UTC(), true
+// The parts of names: seconds since 1970, and the ID of a job, an array task, or a component of a
+// heterogeneous job.
+const (
+	timeForm    = `(0|[1-9][0-9]{0,17})`
+	addressForm = `[1-9][0-9]*(?:[_.+](?:0|[1-9][0-9]*))?`
+)
+
+// The names of reservations without their clusters. Of the former ones, cold held nodes for a job that
+// waited CONFIGURING, rest closed the nodeset with the name that follows, job was on warm machines that
+// a job moved to, and salvage kept the remaining machines of a job that had lost others. Slurm's job IDs
+// have up to eight digits.
+var (
+	leaseForm  = regexp.MustCompile(`^` + leasePart + timeForm + `$`)
+	coverForm  = regexp.MustCompile(`^\` + coverPart + `(?:(cold|busy|warm)-)?` + timeForm + `$`)
+	doorForm   = regexp.MustCompile(`^\` + doorPart + `(` + addressForm + `)-` + timeForm + `(?:-([0-9a-f]{8}))?(?:-[1-9][0-9]?)?$`)
+	formerForm = regexp.MustCompile(`^\.(?:cold-([1-9][0-9]{0,8})(?:[_+](?:0|[1-9][0-9]*))?-` + timeForm + `|rest-.+|(?:job|salvage)-([1-9][0-9]{0,8}))$`)
+)
+
+// madeAt returns the time that timeForm has matched.
+func madeAt(digits string) time.Time {
+	seconds, _ := strconv.ParseInt(digits, 10, 64)
+	return time.Unix(seconds, 0).UTC()
 }
 
-// jobAddress matches the ID of a job, an array task, or a component of a heterogeneous job.
-var jobAddress = regexp.MustCompile(`^[1-9][0-9]*([_+](0|[1-9][0-9]*))?$`)
-
-// doorEnd matches the end of a door's name: its time, perhaps the job's digest, and the number of a
-// further door.
-var doorEnd = regexp.MustCompile(`^([0-9]+)(?:-([0-9a-f]{8}))?(?:-[1-9][0-9]?)?$`)
-
 // ParseHold parses the name of a reservation. The kind is NoHold unless the name is exactly what
-// one of the functions above returns for the cluster.
+// one of the functions above returns for the cluster, or what an earlier version made.
 func ParseHold(cluster, reservation string) Hold {
 	rest, ok := strings.CutPrefix(reservation, "slurmflex-"+cluster)
 	if !ok {
 		return Hold{}
 	}
-	if digits, ok := strings.CutPrefix(rest, leasePart); ok {
-		if at, ok := parseTime(digits); ok {
-			return Hold{Kind: LeaseHold, At: at}
-		}
-		return Hold{}
+	if lease := leaseForm.FindStringSubmatch(rest); lease != nil {
+		return Hold{Kind: LeaseHold, At: madeAt(lease[1])}
 	}
-	if digits, ok := strings.CutPrefix(rest, coverPart); ok {
-		over, text, named := strings.Cut(digits, "-")
-		if !named { // earlier versions had one cover
-			over, text = string(ColdCover), digits
-		}
-		if at, ok := parseTime(text); ok && slices.Contains([]Cover{ColdCover, BusyCover, WarmCover}, Cover(over)) {
-			return Hold{Kind: CoverHold, At: at, Over: Cover(over)}
-		}
-		return Hold{}
+	if cover := coverForm.FindStringSubmatch(rest); cover != nil { // earlier versions had one cover
+		return Hold{Kind: CoverHold, At: madeAt(cover[2]), Over: cmp.Or(Cover(cover[1]), ColdCover)}
 	}
-	if text, ok := strings.CutPrefix(rest, doorPart); ok {
-		address, rest, _ := strings.Cut(text, "-")
-		address = strings.Replace(address, ".", "+", 1)
-		if end := doorEnd.FindStringSubmatch(rest); end != nil && jobAddress.MatchString(address) {
-			if at, ok := parseTime(end[1]); ok {
-				return Hold{Kind: DoorHold, Address: address, At: at, Digest: end[2]}
-			}
-		}
-		return Hold{}
+	if door := doorForm.FindStringSubmatch(rest); door != nil {
+		return Hold{Kind: DoorHold, At: madeAt(door[2]), Address: strings.Replace(door[1], ".", "+", 1), Digest: door[3]}
 	}
-	if text, ok := strings.CutPrefix(rest, coldPart); ok {
-		address, digits, _ := strings.Cut(text, "-")
-		if _, ok := parseTime(digits); ok && jobAddress.MatchString(address) {
-			job, _, _ := strings.Cut(address, "_")
-			id, _ := strconv.ParseUint(job, 10, 32)
-			return Hold{Kind: FormerHold, Job: uint32(id)}
-		}
-		return Hold{}
-	}
-	if nodeset, ok := strings.CutPrefix(rest, restPart); ok && nodeset != "" {
-		return Hold{Kind: FormerHold}
-	}
-	for _, part := range []string{movePart, salvagePart} {
-		digits, ok := strings.CutPrefix(rest, part)
-		if !ok {
-			continue
-		}
-		if id, err := strconv.ParseUint(digits, 10, 32); err == nil && id != 0 && strconv.FormatUint(id, 10) == digits {
-			return Hold{Kind: FormerHold, Job: uint32(id)}
-		}
+	if former := formerForm.FindStringSubmatch(rest); former != nil {
+		job, _ := strconv.ParseUint(former[1]+former[3], 10, 32)
+		return Hold{Kind: FormerHold, Job: uint32(job)}
 	}
 	return Hold{}
 }

@@ -110,7 +110,7 @@ var mutants = []mutant{
 	},
 	{
 		"doors of later passes do not count as jobs without a request", "flex/plan/rules/share.go",
-		"\tmaps.Copy(t.shared.lack, t.w.Handed.Later)\n", "\tmaps.Copy(t.shared.lack, map[demand.UserIn]int{})\n", planner,
+		"\tmaps.Copy(t.lack, t.Handed.Later)\n", "\tmaps.Copy(t.lack, map[demand.UserIn]int{})\n", planner,
 	},
 	{
 		"the machine of a cancelled job is given to no other", "flex/plan/demand/handout.go",
@@ -135,7 +135,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request keeps its place however long a more important job waits", "flex/plan/rules/turn.go",
-		"after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)", "after >= 0", planner,
+		"after == 0 || !t.IsOld(r.Request.Created, after)", "after >= 0", planner,
 	},
 	{
 		"one user's jobs may have all places", "flex/plan/rules/places.go",
@@ -739,7 +739,7 @@ var mutants = []mutant{
 	},
 	{
 		"a limit does not count the requests of the same pass", "flex/plan/rules/turn.go",
-		"\t\t\tt.w.Budgets.Take(t.w.Scene, v.Claim)\n", "", planner,
+		"\t\t\tt.Budgets.Take(t.Scene, v.Claim)\n", "", planner,
 	},
 	{
 		"a request that just reaches a limit waits", "flex/plan/demand/budgets.go",

@@ -13,7 +13,7 @@ func overLimit(w *demand.Wanted, c *demand.Claim) Ruling {
 
 // overspends makes the claim wait if more important requests of this pass leave too little of a limit.
 func (t *turns) overspends(v *Verdict) bool {
-	late := overLimit(t.w, v.Claim)
+	late := overLimit(t.Wanted, v.Claim)
 	if late.Do == Waits {
 		v.Do, v.Why, v.Quiet = Waits, late.Why, false
 	}

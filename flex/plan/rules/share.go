@@ -9,21 +9,6 @@ import (
 	"slurmflex/mig"
 )
 
-// sharing records the requests of this plan that other jobs may still join.
-type sharing struct {
-	open map[needs]*Verdict // by needs: the last request that has room for more jobs
-	// By group: the first request in a group that this plan creates.
-	begun   map[mig.GroupID]*Verdict
-	pending map[needs]bool // the needs of requests that an earlier pass is still creating
-
-	// Before this plan's requests: the active requests, and the jobs that lack one. A user's jobs
-	// count only where max_active_requests_per_user applies.
-	active Places
-	lack   map[demand.UserIn]int
-	// By region: the users whose jobs wait for a place, most important job first.
-	queue map[string][]string
-}
-
 // needs is what jobs must have in common to share a request: the array or user, the nodeset and the
 // configuration, which the group stands for, and the lease. A job's second or later door shares no
 // request with first doors: the job may start elsewhere, and more machines are harder to get.
@@ -33,37 +18,30 @@ type needs struct {
 	further bool
 }
 
-func newSharing() sharing {
-	return sharing{
-		open: map[needs]*Verdict{}, begun: map[mig.GroupID]*Verdict{}, pending: map[needs]bool{},
-		lack: map[demand.UserIn]int{}, queue: map[string][]string{},
-	}
-}
-
 func needsOf(c *demand.Claim) needs { return needs{c.ID(), c.Lease, c.Place() > 0} }
 
 // isFirst reports whether the claim's request, which is still being created, has not been counted
 // yet.
-func (s sharing) isFirst(c *demand.Claim) bool {
+func (t *turns) isFirst(c *demand.Claim) bool {
 	if !c.Shares() {
 		return true
 	}
-	counted := s.pending[needsOf(c)]
-	s.pending[needsOf(c)] = true
+	counted := t.pending[needsOf(c)]
+	t.pending[needsOf(c)] = true
 	return !counted
 }
 
 // countLack counts the jobs that lack a request. Those that get a door in a later pass count too, so
 // that the doors of the first pass do not take all places.
 func (t *turns) countLack(verdicts []Verdict) {
-	t.shared.active = t.now.clone()
-	maps.Copy(t.shared.lack, t.w.Handed.Later)
+	t.active = t.now.clone()
+	maps.Copy(t.lack, t.Handed.Later)
 	for i := range verdicts {
 		v := &verdicts[i]
 		if c := v.Claim; v.Do == Requests && !v.Gone && c.Place() == 0 && !c.Set.Flex.UseBulkInsert {
-			t.shared.lack[demand.UserIn{Region: c.Set.Region}]++
+			t.lack[demand.UserIn{Region: c.Set.Region}]++
 			if user := userOf(c); user.Name != "" {
-				t.shared.lack[user]++
+				t.lack[user]++
 			}
 		}
 	}
@@ -78,10 +56,10 @@ func (t *turns) size(c *demand.Claim) int {
 	if c.Stamp.User == "" {
 		return most
 	}
-	options, region, user := t.w.Config.Options, demand.UserIn{Region: c.Set.Region}, userOf(c)
-	size := perPlace(t.shared.lack[region], options.MaxActiveRequests-t.shared.active.inRegion[c.Set.Region])
+	options, region, user := t.Config.Options, demand.UserIn{Region: c.Set.Region}, userOf(c)
+	size := perPlace(t.lack[region], options.MaxActiveRequests-t.active.inRegion[c.Set.Region])
 	if options.MaxActivePerUser > 0 {
-		size = max(size, perPlace(t.shared.lack[user], options.MaxActivePerUser-t.shared.active.ofUser[user]))
+		size = max(size, perPlace(t.lack[user], options.MaxActivePerUser-t.active.ofUser[user]))
 	}
 	return min(size, most)
 }
@@ -98,14 +76,14 @@ func perPlace(jobs, free int) int {
 // the next pass can make them without that wait.
 func (t *turns) share(v *Verdict) {
 	c := v.Claim
-	if first := t.shared.open[needsOf(c)]; first != nil && !t.overtakes(c) {
+	if first := t.open[needsOf(c)]; first != nil && !t.overtakes(c) {
 		first.With, v.Joins = append(first.With, c), true
 		if len(first.With)+1 >= t.size(c) {
-			delete(t.shared.open, needsOf(c))
+			delete(t.open, needsOf(c))
 		}
 		return
 	}
-	if t.shared.begun[c.ID()] != nil {
+	if t.begun[c.ID()] {
 		what := "group " + c.Group + " to be made"
 		v.Do, v.Quiet, v.Why, v.Expect = Waits, true, "waiting for "+what, append(v.Expect, what)
 		return
@@ -113,23 +91,23 @@ func (t *turns) share(v *Verdict) {
 	if t.turn(v); v.Do != Requests {
 		return
 	}
-	if t.w.Group(c.ID()) == nil {
-		t.shared.begun[c.ID()] = v
+	if t.Group(c.ID()) == nil {
+		t.begun[c.ID()] = true
 	}
 	if t.size(c) > 1 {
-		t.shared.open[needsOf(c)] = v
+		t.open[needsOf(c)] = v
 	}
 }
 
 // noteWaiting records that a job of the user waits for a place in the region.
-func (s sharing) noteWaiting(region, user string) {
-	if !slices.Contains(s.queue[region], user) {
-		s.queue[region] = append(s.queue[region], user)
+func (t *turns) noteWaiting(region, user string) {
+	if !slices.Contains(t.users[region], user) {
+		t.users[region] = append(t.users[region], user)
 	}
 }
 
 // overtakes reports whether a more important job of another user waits for a place in the claim's
 // region. A job that joined a request now would be ahead of that job in Google's queue.
 func (t *turns) overtakes(c *demand.Claim) bool {
-	return slices.ContainsFunc(t.shared.queue[c.Set.Region], func(user string) bool { return user != userOf(c).Name })
+	return slices.ContainsFunc(t.users[c.Set.Region], func(user string) bool { return user != userOf(c).Name })
 }

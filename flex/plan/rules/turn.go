@@ -17,23 +17,35 @@ import (
 
 // turns assigns the places under max_active_requests and max_active_requests_per_user.
 type turns struct {
-	w         *demand.Wanted
+	*demand.Wanted
 	now, next Places                 // places taken now, and after this plan's actions
 	queue     map[string]int         // by region: claims that wait for their turn
-	leaves    map[*demand.Claim]bool // claims that lose their nodes in this pass
+	users     map[string][]string    // by region: the users whose jobs wait for a place, most important job first
 	yields    map[string]*scene.Live // by region: the request that yields its place
 	worth     map[*scene.Live]uint64 // by live request: the priority of the most important job it serves
 	firsts    map[*scene.Live]bool   // the live requests that serve a job's first door, or nodes without a door
 	keep      map[string]bool        // by region: requests do not yield to the claims that follow
-	shared    sharing
-	named     map[string]int // by region: first places that get a request once Slurm shows that their jobs use them
+	named     map[string]int         // by region: first places that get a request once Slurm shows that their jobs use them
+
+	open    map[needs]*Verdict   // by needs: the last request that has room for more jobs
+	begun   map[mig.GroupID]bool // the groups that this plan creates
+	pending map[needs]bool       // the needs of requests that an earlier pass is still creating
+
+	// Before this plan's requests: the active requests, and the jobs that lack one. A user's jobs
+	// count only where max_active_requests_per_user applies.
+	active Places
+	lack   map[demand.UserIn]int
 }
 
 // inTurn allows as many requests as places are free, in the order of their jobs' importance. It
 // requests nothing for nodes that this plan takes from a job.
 func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	now := PlacesNow(w)
-	t := turns{w, now, now.clone(), map[string]int{}, map[*demand.Claim]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[*scene.Live]bool{}, map[string]bool{}, newSharing(), map[string]int{}}
+	t := turns{
+		Wanted: w, now: now, next: now.clone(), queue: map[string]int{}, users: map[string][]string{}, yields: map[string]*scene.Live{},
+		worth: map[*scene.Live]uint64{}, firsts: map[*scene.Live]bool{}, keep: map[string]bool{}, named: map[string]int{},
+		open: map[needs]*Verdict{}, begun: map[mig.GroupID]bool{}, pending: map[needs]bool{}, lack: map[demand.UserIn]int{},
+	}
 	taken := map[string]bool{}
 	for _, s := range w.Settled {
 		if s.Misfit != "" && s.Request.State != mig.Creating {
@@ -41,7 +53,7 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 		}
 	}
 	for _, v := range verdicts {
-		if v.pending && t.shared.isFirst(v.Claim) { // count its request as created
+		if v.pending && t.isFirst(v.Claim) { // count its request as created
 			t.take(v.Claim)
 		}
 		if v.waitsForDoor() && v.Claim.Place() == 0 && v.Claim.Live == nil {
@@ -52,10 +64,9 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 				taken[name] = true
 			}
 		}
-		t.leaves[v.Claim] = v.Gone || v.Do >= Returns
 		if r := v.Claim.Live; r != nil {
 			t.worth[r], t.firsts[r] = max(t.worth[r], worthOf(v.Claim)), t.firsts[r] || v.Claim.Place() == 0
-			if t.leaves[v.Claim] {
+			if v.Gone || v.Do >= Returns { // its nodes are about to leave it
 				t.worth[r] = math.MaxUint64
 			}
 		}
@@ -77,7 +88,7 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 			t.turn(v)
 		}
 		if v.Do == Requests {
-			t.w.Budgets.Take(t.w.Scene, v.Claim)
+			t.Budgets.Take(t.Scene, v.Claim)
 		}
 	}
 	return verdicts
@@ -94,8 +105,8 @@ func (t *turns) take(c *demand.Claim) {
 // theirs.
 func (t *turns) turn(v *Verdict) {
 	c := v.Claim
-	soon := t.w.Handed.Later[demand.UserIn{Region: c.Set.Region}] + t.named[c.Set.Region]
-	if t.now.hasRoom(c) && (c.Place() == 0 || t.now.inRegion[c.Set.Region]+soon < t.w.Scene.Config.Options.MaxActiveRequests) {
+	soon := t.Handed.Later[demand.UserIn{Region: c.Set.Region}] + t.named[c.Set.Region]
+	if t.now.hasRoom(c) && (c.Place() == 0 || t.now.inRegion[c.Set.Region]+soon < t.Config.Options.MaxActiveRequests) {
 		t.take(c)
 		return
 	}
@@ -120,14 +131,14 @@ func (t *turns) wait(v *Verdict, p Places) {
 	v.Do, v.Quiet = Waits, false
 	if p.isUserFull(c) {
 		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: its user has %d of at most %d active requests in %s",
-			p.ofUser[userOf(c)], t.w.Scene.Config.Options.MaxActivePerUser, region)
+			p.ofUser[userOf(c)], t.Config.Options.MaxActivePerUser, region)
 	} else {
 		t.queue[region]++
-		t.shared.noteWaiting(region, userOf(c).Name)
+		t.noteWaiting(region, userOf(c).Name)
 		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, which has at most %s",
-			roughPlace(t.queue[region]), region, action.Amount(t.w.Scene.Config.Options.MaxActiveRequests, "active request"))
+			roughPlace(t.queue[region]), region, action.Amount(t.Config.Options.MaxActiveRequests, "active request"))
 	}
-	if v.Yields != nil || c.Job != nil && memo.HasYielded(t.w.Scene.Seen.Told[c.Job.ID]) {
+	if v.Yields != nil || c.Job != nil && memo.HasYielded(t.Seen.Told[c.Job.ID]) {
 		v.Why += memo.Yielded
 	}
 }
@@ -135,7 +146,7 @@ func (t *turns) wait(v *Verdict, p Places) {
 // yieldsTo returns the request that yields its place to the claim, or nil: the least important one
 // that may, and the youngest of equals.
 func (t *turns) yieldsTo(c *demand.Claim) (least *scene.Live) {
-	for _, other := range t.w.Claims {
+	for _, other := range t.Claims {
 		r := other.Live
 		if r == nil || !t.mayYield(r, c) {
 			continue
@@ -152,16 +163,16 @@ func (t *turns) yieldsTo(c *demand.Claim) (least *scene.Live) {
 // if it creates machines, may serve an unreadable job, or serves a job that is about to leave its
 // nodes. If the claim waits because of its user's other jobs, only their requests yield.
 func (t *turns) mayYield(r *scene.Live, c *demand.Claim) bool {
-	after, own := t.w.Scene.Config.Options.YieldAfter, uint64(math.MaxUint64)
+	after, own := t.Config.Options.YieldAfter, uint64(math.MaxUint64)
 	if c.Job != nil {
 		own = c.Job.Priority
 	}
 	switch {
 	case r.Group.Region != c.Set.Region, t.worth[r] >= own:
 		return false
-	case t.firsts[r] && (after == 0 || !t.w.Scene.IsOld(r.Request.Created, after)):
+	case t.firsts[r] && (after == 0 || !t.IsOld(r.Request.Created, after)):
 		return false
-	case !demand.OnlyWaits(t.w.Scene, r), demand.AnyDoubted(t.w.Scene, r.Request.Instances):
+	case !demand.OnlyWaits(t.Scene, r), demand.AnyDoubted(t.Scene, r.Request.Instances):
 		return false
 	}
 	return !t.now.isUserFull(c) || t.now.users[r.Request] == userOf(c)

@@ -108,7 +108,7 @@ func (s builder) addDoors() {
 			if m.Power == Off {
 				m.Power = Rising
 			}
-			d.Taker.Partition = s.partitionFor(d.Job, m)
+			_, d.Taker.Partition, _ = s.partitionOf(d.Job, m)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (s builder) addRivals() {
 	}
 	for _, doors := range all {
 		for _, d := range doors {
-			d.at, d.Stray = s.placeOf(d)
+			d.at, _, d.Stray = s.partitionOf(d.Job, s.NodesNamed(d.Nodes)...)
 			d.Changed = s.isChanged(d)
 		}
 		slices.SortStableFunc(doors, func(a, b *Door) int { return cmp.Compare(a.at, b.at) })
@@ -150,17 +150,18 @@ func (s builder) isChanged(d *Door) bool {
 	}))
 }
 
-// placeOf returns the index of the door's nodes in the job's partition list, and whether the list
-// lacks them.
-func (s builder) placeOf(d *Door) (place int, stray bool) {
-	list := strings.Split(d.Job.Partition, ",")
+// partitionOf returns the first of the job's partitions that contains one of the nodes, and its index in
+// the job's list. If the configuration knows none, stray is true: the index is then after all others, and
+// the name is the whole list.
+func (s builder) partitionOf(j *slurm.Job, nodes ...*Node) (at int, name string, stray bool) {
+	list := strings.Split(j.Partition, ",")
 	for at, name := range list {
 		p, known := s.Config.Partition(name)
-		if known && slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *Node) bool { return slices.Contains(p.NodeSets, m.Set.Name) }) {
-			return at, false
+		if known && slices.ContainsFunc(nodes, func(m *Node) bool { return slices.Contains(p.NodeSets, m.Set.Name) }) {
+			return at, name, false
 		}
 	}
-	return len(list), true
+	return len(list), j.Partition, true
 }
 
 // arrayOf returns the row of the pending array tasks that still share one record and include the
@@ -178,17 +179,6 @@ func (s builder) arrayOf(address string) *slurm.Job {
 		}
 	}
 	return nil
-}
-
-// partitionFor returns the first of the job's partitions that contains the node. It returns the
-// whole partition list if the configuration knows none of them.
-func (s builder) partitionFor(j *slurm.Job, m *Node) string {
-	for name := range strings.SplitSeq(j.Partition, ",") {
-		if p, known := s.Config.Partition(name); known && slices.Contains(p.NodeSets, m.Set.Name) {
-			return name
-		}
-	}
-	return j.Partition
 }
 
 // StartsOutside reports whether the job has nodes, or uses a door that has opened, and none of

@@ -223,12 +223,13 @@ func TestParseJobAddress(t *testing.T) {
 func TestParseJobAddressRefuses(t *testing.T) {
 	address := func(out []byte) (string, error) { return ParseJobAddress(34, out) }
 	eachRefused(t, address, map[string]string{
-		"34|34_[2,7%2]\n": `squeue: job 34 stands for array tasks without records of their own`,
-		"34|34+\n":        `squeue: "34|34+": not a job id and an address`,
-		"34|\n":           `squeue: "34|": not a job id and an address`,
-		"<html>\n":        `squeue: "<html>": not a job id and an address`,
-		"34|34\n34|35\n":  `squeue: job 34 is listed twice`,
-		"34|34_2":         `squeue: the output breaks off in its last line`,
+		"34|34_[2,7%2]\n":    `squeue: job 34 stands for array tasks without records of their own`,
+		"34|34_2\n34|34_7\n": `squeue: job 34 stands for array tasks without records of their own`,
+		"34|34+\n":           `squeue: "34|34+": not a job id and an address`,
+		"34|\n":              `squeue: "34|": not a job id and an address`,
+		"<html>\n":           `squeue: "<html>": not a job id and an address`,
+		"34|34\n34|35\n":     `squeue: job 34 is listed twice`,
+		"34|34_2":            `squeue: the output breaks off in its last line`,
 	})
 }
 

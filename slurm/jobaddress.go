@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// JobAddressFormat is the -o argument of squeue for ParseJobAddress. It contains no text that the
+// JobAddressFormat is the -o argument of squeue -r for ParseJobAddress. It contains no text that the
 // job's owner chooses.
 const JobAddressFormat = "%A|%i"
 
@@ -20,7 +20,7 @@ func IsJobAddress(text string) bool { return jobAddress.MatchString(text) }
 // lastTask matches %i of an array's last task before Slurm creates a separate record for it.
 var lastTask = regexp.MustCompile(`^(\d+)_\[(\d+)(?:%\d+)?\]$`)
 
-// ParseJobAddress finds the address of the job with this raw id in the output of squeue -h -o with
+// ParseJobAddress finds the address of the job with this raw id in the output of squeue -h -r -o with
 // JobAddressFormat: "7", "5_2", "7+1". It returns "" if the job is missing, and an error if the id
 // belongs to array tasks that still share one record.
 //
@@ -43,10 +43,10 @@ func ParseJobAddress(id uint32, out []byte) (address string, unread error) {
 		case err == nil && other != id:
 		case err == nil && IsJobAddress(shown) && address == "":
 			address = shown
+		case err == nil && strings.Contains(shown, "_"):
+			return "", fmt.Errorf("squeue: job %d stands for array tasks without records of their own", id)
 		case err == nil && IsJobAddress(shown):
 			return "", fmt.Errorf("squeue: job %d is listed twice", id)
-		case err == nil && strings.Contains(shown, "_["):
-			return "", fmt.Errorf("squeue: job %d stands for array tasks without records of their own", id)
 		default:
 			unread = fmt.Errorf("squeue: %s: not a job id and an address", quote(line))
 		}

@@ -37,7 +37,7 @@ func JobRecordFormat(mark string) string {
 
 func commentMark(mark string) string { return "<" + mark + ">" }
 
-// ParseJobRecords parses job records from the output of squeue -h with JobRecordFormat(mark) under
+// ParseJobRecords parses job records from the output of squeue -h -r with JobRecordFormat(mark) under
 // TZ=UTC. ids must be sorted. Rows of other jobs are left out. An unreadable row affects only that
 // job's record: the error, which is returned with the other records, is Unread.
 func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord, _ error) {
@@ -60,8 +60,8 @@ func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord
 		if err != nil {
 			return nil, fmt.Errorf("squeue: %w", err)
 		}
-		if _, asked := slices.BinarySearch(ids, id); !asked {
-			continue
+		if _, asked := slices.BinarySearch(ids, id); !asked || len(records) > 0 && records[len(records)-1].ID == id {
+			continue // another job, or another task that shares the record
 		}
 		record, err := parseJobRecord(id, row, mark)
 		if err != nil {

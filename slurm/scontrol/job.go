@@ -119,10 +119,11 @@ func (c *Client) runFor(ctx context.Context, id uint32, what, program string, ar
 }
 
 // address asks squeue for the job's own address, and that of the whole heterogeneous job, which is
-// the same for any other job. what names the change, for the error.
+// the same for any other job. what names the change, for the error. Without -r, 26.05 shows all waiting
+// tasks of an array in one row.
 func (c *Client) address(ctx context.Context, id uint32, what string) (own, whole string, err error) {
 	number := strconv.FormatUint(uint64(id), 10)
-	out, err := c.run(ctx, "squeue", "-h", "-a", "-t", "all", "-j", number, "-o", slurm.JobAddressFormat)
+	out, err := c.run(ctx, "squeue", "-h", "-a", "-r", "-t", "all", "-j", number, "-o", slurm.JobAddressFormat)
 	if err == nil {
 		own, err = slurm.ParseJobAddress(id, out)
 	}

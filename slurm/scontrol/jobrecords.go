@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"slurmflex/slurm"
 )
@@ -48,13 +49,21 @@ func (c *Client) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecor
 	return read, unread
 }
 
-// readRecords runs squeue once for several calls of JobRecords, and gives each of them all records.
+// mostNamed is how many jobs a command names. For more, squeue prints the rows of all jobs.
+const mostNamed = 1000
+
+// readRecords runs squeue once for several calls of JobRecords, and gives each of them all records. Without
+// -r, 26.05 shows all waiting tasks of an array in one row.
 func (c *Client) readRecords(ctx context.Context, calls [][]uint32) []records {
 	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(calls...))))
 	mark := rand.Text()
-	args := []string{"-h", "-a", "-t", "all", "-O", slurm.JobRecordFormat(mark)}
-	if len(ids) == 1 { // for several ids, squeue requests all jobs from slurmctld anyway
-		args = append(args, "-j", strconv.FormatUint(uint64(ids[0]), 10))
+	args := []string{"-h", "-a", "-r", "-t", "all", "-O", slurm.JobRecordFormat(mark)}
+	if len(ids) <= mostNamed {
+		var names []string
+		for _, id := range ids {
+			names = append(names, strconv.FormatUint(uint64(id), 10))
+		}
+		args = append(args, "-j", strings.Join(names, ","))
 	}
 	var all records
 	out, err := c.run(ctx, "squeue", args...)

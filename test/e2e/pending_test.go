@@ -55,6 +55,17 @@ func TestTasksWaitEachForItself(t *testing.T) {
 	cancelForGood(t, l, array, held)
 }
 
+// The last task has its array's number, and squeue shows waiting tasks in one row.
+func TestOwnerOfEachWaitingTaskIsNotified(t *testing.T) {
+	l := withDaemon(t)
+	shut(t, l)
+	array := submit(t, l, "-p", "train", "-N1", "--array=0-3", "--time=15")
+	for _, task := range []string{"_0", "_1", "_2", "_3"} {
+		awaitTold(t, l, time.Minute, array+task, "waiting since .* for 1 × a3-megagpu-8g")
+	}
+	cancelForGood(t, l, array)
+}
+
 // Slurm plans the tasks one behind the other, and 22.05 shows the start of the last.
 func TestArrayOnASwitchStartsBehindAnotherJob(t *testing.T) {
 	l := withDaemon(t)

@@ -151,7 +151,9 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 // asked returns the job ids that squeue is asked for; empty: all.
 func asked(args []string) (ids []uint32) {
 	if at := slices.Index(args, "-j"); at > 0 {
-		ids = append(ids, jobID(args[at+1]))
+		for id := range strings.SplitSeq(args[at+1], ",") {
+			ids = append(ids, jobID(id))
+		}
 	}
 	return ids
 }

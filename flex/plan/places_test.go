@@ -116,6 +116,24 @@ func TestSecondPlaceLeavesTheLastRequestToAJobThatHasJustGotItsDoor(t *testing.T
 	}
 }
 
+// The last request is kept for a nodeset without one, so that the first place of job 10 waits.
+func TestSecondPlaceLeavesTheKeptRequestToOtherJobs(t *testing.T) {
+	w := severalPlacesOf(8)
+	w.Config.Options.MaxActiveRequests = 4
+	w.waits(time.Minute)
+	w.Requested(7, "alpha-us-[0-1]", 50*time.Second)
+	w.Group("alpha-eu-job-7", mig.Stamp{NodeSet: "eu", Job: 7})
+	for id, nodes := range map[uint32]string{8: "alpha-us-[2-3]", 9: "alpha-us-[4-5]", 10: "alpha-us-[6-7]"} {
+		door := memo.DoorReservation("alpha", fmt.Sprint(id), noon)
+		w.submit(id, "us").Reservation = door
+		w.reserve(door, 15*time.Minute, nodes)
+		if id < 10 {
+			w.Requested(id, nodes, 40*time.Second)
+		}
+	}
+	assert.NotContains(t, w.inCompute(), "request 2 nodes")
+}
+
 func TestPendingJobWaitsInAllItsPartitions(t *testing.T) {
 	const us, eu, od = "reserve alpha-us-[0-1]" + inAQuarter, "reserve alpha-eu-[0-1]" + inAQuarter, "reserve alpha-od-[0-1]" + inAQuarter
 	const uses = "\nhave job 7 use reservation FIRST"

@@ -25,7 +25,7 @@ type turns struct {
 	worth     map[*scene.Live]uint64 // by live request: the priority of the most important job it serves
 	firsts    map[*scene.Live]bool   // the live requests that serve a job's first door, or nodes without a door
 	keep      map[string]bool        // by region: requests do not yield to the claims that follow
-	named     map[string]int         // by region: first places that get a request once Slurm shows that their jobs use them
+	named     map[string]int         // by region: first places that lack a request, some until Slurm shows that their jobs use them
 
 	open    map[needs]*Verdict   // by needs: the last request that has room for more jobs
 	begun   map[mig.GroupID]bool // the groups that this plan creates
@@ -56,7 +56,8 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 		if v.pending && t.isFirst(v.Claim) { // count its request as created
 			t.take(v.Claim)
 		}
-		if v.waitsForDoor() && v.Claim.Place() == 0 && v.Claim.Live == nil {
+		isAsking := v.Do == Requests && !v.Claim.Shares() && !v.Claim.Set.Flex.UseBulkInsert
+		if v.Claim.Place() == 0 && (isAsking || v.waitsForDoor() && v.Claim.Live == nil) {
 			t.named[v.Claim.Set.Region]++
 		}
 		if v.Do == Returns {
@@ -101,13 +102,15 @@ func (t *turns) take(c *demand.Claim) {
 
 // turn takes a free place for the claim. Without one, the claim waits for its turn, and if no
 // place becomes free in this pass, another request yields its place. The second door of a job leaves
-// places to the jobs that are about to get their first doors, because its request would yield to
-// theirs.
+// places to all first doors without a request, because its request would yield to theirs.
 func (t *turns) turn(v *Verdict) {
 	c := v.Claim
 	soon := t.Handed.Later[demand.UserIn{Region: c.Set.Region}] + t.named[c.Set.Region]
 	if t.now.hasRoom(c) && (c.Place() == 0 || t.now.inRegion[c.Set.Region]+soon < t.Config.Options.MaxActiveRequests) {
 		t.take(c)
+		if c.Place() == 0 {
+			t.named[c.Set.Region]--
+		}
 		return
 	}
 	if region := c.Set.Region; c.Place() == 0 && t.yields[region] == nil && !t.keep[region] && !t.next.hasRoom(c) {

@@ -283,18 +283,19 @@ func TestUnreadLimitsAreReportedAndHoldNothingBack(t *testing.T) {
 
 // Slurm plans all nodes for tasks that a limit holds back, and the job behind them beyond its window.
 func TestJobThatSlurmCannotPlanBehindRestingTasksGetsNodes(t *testing.T) {
+	limited := func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 2) }
 	for name, test := range map[string]struct {
 		given func(limitedPending)
 		want  []uint32
 	}{
 		"their array's limit": {func(w limitedPending) { w.Snap.Jobs[0].ArrayTask = "2-9%2" }, []uint32{2}},
-		"their account's":     {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 2) }, []uint32{2}},
+		"their account's":     {limited, []uint32{2}},
 		"no limit":            {func(limitedPending) {}, nil},
 		"two tasks may start": {func(w limitedPending) { w.Snap.Jobs[0].ArrayTask = "2-9%4" }, nil},
-		"not for long enough": {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 2); w.Snap.Unasked[2] = noon }, nil},
-		"it lacks a license":  {func(w limitedPending) { w.limit("ml", "GrpTRES", "node", 2, 2); w.Snap.Jobs[1].Reason = "Licenses" }, nil},
+		"not for long enough": {func(w limitedPending) { limited(w); w.Snap.Unasked[2] = noon }, nil},
+		"it lacks a license":  {func(w limitedPending) { limited(w); w.Snap.Jobs[1].Reason = "Licenses" }, nil},
 		"on nodes of a switch": {func(w limitedPending) {
-			w.limit("ml", "GrpTRES", "node", 2, 2)
+			limited(w)
 			w.Snap.Allowances.Charges[2] = slurm.Charge{Account: "chem", QOS: "normal", ByPosition: true}
 		}, nil},
 	} {

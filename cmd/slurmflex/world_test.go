@@ -75,7 +75,7 @@ esac`
 // queue is a squeue that prints the world's jobs. Slurm requeues job 812 if it loses its nodes. The
 // mark stands before the first column that may hold any text.
 const queue = `case "$*" in
-*" -O JobID:"*) mark=${6#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|CONFIGURING|1|1|N/A|0:00|<${mark%%'|'*}>" ;;
+*" -O JobID:"*) mark=${7#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|CONFIGURING|1|1|N/A|0:00|<${mark%%'|'*}>" ;;
 *" -j 812 "*) echo "812|812" ;;
 *) mark=${4%%'<%'*}; sed "s/MARK/${mark##*'|'}/g" DIR/jobs ;;
 esac`

@@ -125,14 +125,14 @@ func (p *pass) clear(j *job, n *node, from time.Time) (at time.Time, ok bool) {
 const arrayPlans = 20
 
 // plan plans nodes of one of the lists for a job, from the time when the last of them is free, and then for
-// as many further tasks of its array as may run beside the first.
+// further tasks of its array, whether or not these may run beside the first.
 func (p *pass) plan(j *job, lists [][]chance) {
 	p.block(j)
 	if p.judged++; !p.backfills {
 		return
 	}
 	shows := false
-	for task := range max(1, min(len(j.tasks), arrayPlans, p.c.roomInArray(j))) {
+	for task := range max(1, min(len(j.tasks), arrayPlans)) {
 		chances, start := soonestOf(j, lists, p.now)
 		if !start.Before(p.now.Add(bfWindow)) && task > 0 {
 			return

@@ -12,7 +12,7 @@ import (
 // features, GRES, CPUs and memory. It is false where that is not certain, as for alternatives of
 // features, and for a job that requests or excludes nodes by name.
 func (j Job) SurelyFits(n Node) bool {
-	return !j.Pinned() && j.FitsAlike(n)
+	return len(j.Needs) == 0 && !slices.Contains(j.Excludes, n.Name) && j.FitsAlike(n)
 }
 
 // FitsAlike is SurelyFits without regard to the nodes that the job requests or excludes by name.
@@ -26,7 +26,7 @@ func (j Job) FitsAlike(n Node) bool {
 }
 
 // MayFit reports whether FitsAlike is true, or alternatives of features leave it open.
-func (j Job) MayFit(n Node) bool { return j.FitsAlike(n) || strings.ContainsAny(j.Features, "|[(*") }
+func (j Job) MayFit(n Node) bool { return j.FitsAlike(n) || strings.ContainsAny(j.Features, " [(*") }
 
 // cpusOfEach returns how many CPUs the job requests of each node, rounded up.
 func (j Job) cpusOfEach() int {
@@ -41,9 +41,12 @@ func (j Job) Digest() string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %q %q %d %q", j.NodeCount, j.Features, gres, j.cpusOfEach(), j.Memory)))
 }
 
-// hasFeatures reports whether the features include all that a constraint requests. It reports false
-// for a constraint with operators other than &.
+// hasFeatures reports whether the features include all that a constraint requests, or one of its
+// alternatives. It reports false for a constraint with both, or with other operators.
 func hasFeatures(features []string, constraint string) bool {
+	if either := strings.Fields(constraint); len(either) > 1 && !strings.ContainsAny(constraint, "&[(*") {
+		return slices.ContainsFunc(either, func(word string) bool { return slices.Contains(features, word) })
+	}
 	if constraint == "" {
 		return true
 	}

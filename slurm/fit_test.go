@@ -7,7 +7,7 @@ import (
 )
 
 func TestJobSurelyFitsNodesThatHaveWhatItRequests(t *testing.T) {
-	node := Node{Features: []string{"h100", "rack1"}, Gres: "gpu:h100:8(S:0-1),nic:2", CPUs: 208, Memory: 1_800_000}
+	node := Node{Name: "f0", Features: []string{"h100", "rack1"}, Gres: "gpu:h100:8(S:0-1),nic:2", CPUs: 208, Memory: 1_800_000}
 	for name, test := range map[string]struct {
 		job  Job
 		fits bool
@@ -15,7 +15,9 @@ func TestJobSurelyFitsNodesThatHaveWhatItRequests(t *testing.T) {
 		"nothing":                     {Job{}, true},
 		"both features":               {Job{Features: "h100&rack1"}, true},
 		"another feature":             {Job{Features: "l4"}, false},
-		"one of two features":         {Job{Features: "h100|l4"}, false},
+		"one of two features":         {Job{Features: "h100 l4"}, true},
+		"neither of two features":     {Job{Features: "a100 l4"}, false},
+		"alike on all nodes":          {Job{Features: "[h100 l4]"}, false},
 		"one GPU":                     {Job{Gres: "gres/gpu"}, true},
 		"typed GPUs as 22.05 shows":   {Job{Gres: "gres:gpu:h100:8"}, true},
 		"GPUs and another GRES":       {Job{Gres: "gres/gpu:8,gres/nic:2"}, true},
@@ -23,8 +25,9 @@ func TestJobSurelyFitsNodesThatHaveWhatItRequests(t *testing.T) {
 		"more GPUs":                   {Job{Gres: "gres/gpu:16"}, false},
 		"another GRES":                {Job{Gres: "gres/fpga:1"}, false},
 		"GRES in another form":        {Job{Gres: "gres/gpu:a:b:1"}, false},
-		"a node by name":              {Job{Needs: "f0"}, false},
-		"not some nodes":              {Job{Excludes: "f0"}, false},
+		"a node by name":              {Job{Needs: []string{"f0"}}, false},
+		"not that node":               {Job{Excludes: []string{"f0"}}, false},
+		"not another node":            {Job{Excludes: []string{"f1"}}, true},
 		"more CPUs":                   {Job{CPUs: 209}, false},
 		"more CPUs of each node":      {Job{NodeCPUs: 209}, false},
 		"as many CPUs on two nodes":   {Job{NodeCount: 2, CPUs: 416}, true},

@@ -95,7 +95,7 @@ type Job struct {
 	// of the same task before 23.02, and with that of the task planned first from then on.
 	Planned []string
 
-	// Features is the --constraint of the job; "" for none. Gres is what the job requests of each
+	// Features is the --constraint of the job, with spaces in place of bars; "" for none. Gres is what the job requests of each
 	// node with --gres or --gpus-per-node, as squeue shows it; "" for none.
 	Features, Gres string
 
@@ -109,10 +109,10 @@ type Job struct {
 	GPUs int
 
 	Priority    uint64
-	Needs       string // hostlist of the nodes that the job requests; "" for none
-	Excludes    string // hostlist of the nodes that the job excludes; "" for none
-	Reservation string // requested reservation; "" for none
-	Reason      string // why the job is pending
+	Needs       []string // the nodes that the job requests by name
+	Excludes    []string // the nodes that the job excludes
+	Reservation string   // requested reservation; "" for none
+	Reason      string   // why the job is pending
 	User        string
 	Account     string // "" if Slurm keeps none
 	Partition   string // several, joined by commas, while the job may still run in any of them
@@ -164,9 +164,6 @@ func MayBeLimited(reason string) bool {
 func WaitsForJobs(reason string) bool {
 	return reason == "Dependency" || reason == "DependencyNeverSatisfied"
 }
-
-// Pinned reports whether the job requests or excludes particular nodes.
-func (j Job) Pinned() bool { return j.Needs != "" || j.Excludes != "" }
 
 // Tasks returns the indexes of the array tasks that the row covers, lowest first. squeue truncates
 // a long list.
@@ -376,9 +373,9 @@ func (j *Job) setColumn(column, field string) (err error) {
 	case "%Y":
 		j.Planned, err = Expand(notNull(field))
 	case "%n":
-		j.Needs = notNull(field)
+		j.Needs = namesIn(field)
 	case "%x":
-		j.Excludes = notNull(field)
+		j.Excludes = namesIn(field)
 	case "%v":
 		j.Reservation = notNull(field)
 	case "%f":
@@ -392,6 +389,15 @@ func (j *Job) setColumn(column, field string) (err error) {
 		j.Reason = field
 	}
 	return err
+}
+
+// namesIn returns the nodes of a hostlist that an owner wrote; of a malformed one, a name that no node has.
+func namesIn(field string) []string {
+	names, err := Expand(notNull(field))
+	if err != nil {
+		return []string{field}
+	}
+	return names
 }
 
 // maxAccount is the longest account name in bytes. Source: slurmdbd's tables, which store it as a

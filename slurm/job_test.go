@@ -30,13 +30,13 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 		},
 	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|m4rk<ml>m4rk|2|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<gres/gpu:8>m4rk|BeginTime\n"+
 		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|(null)|3|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|None\n"))
-	for column, want := range map[string]Job{"%n": {Needs: "f0"}, "%x": {Excludes: "f0"}, "%v": {Reservation: "f0"}} {
+	for column, want := range map[string]Job{"%n": {Needs: []string{"f0"}}, "%x": {Excludes: []string{"f0"}}, "%v": {Reservation: "f0"}} {
 		got := jobWith(t, column, "f0")
 		require.Equal(t, want, Job{Needs: got.Needs, Excludes: got.Excludes, Reservation: got.Reservation}, column)
 	}
 	planned := jobWith(t, "%Y", "f[0-1]").Planned
 	require.Equal(t, []string{"f0", "f1"}, planned)
-	require.Equal(t, "rack1&h100", jobWith(t, "%f", "m4rk<rack1&h100>m4rk").Features)
+	require.Equal(t, "rack1 h100", jobWith(t, "%f", "m4rk<rack1|h100>m4rk").Features)
 	for field, want := range map[string]string{"N/A": "", "": "", "m4rk<>m4rk": "", "m4rk<a|b>m4rk": "a b"} {
 		require.Equal(t, want, jobWith(t, "%a", field).Account)
 	}

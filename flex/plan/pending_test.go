@@ -301,8 +301,8 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 			w.Snap.Jobs = nil
 			w.Snap.Unread = slurm.Unread{{Kind: slurm.JobRow}}
 		}, nothing, false, nil},
-		"the job excludes a node": {func(w waitingPending) { w.job().Excludes = "alpha-a3-1" }, gone, false, nil},
-		"the job names a node":    {func(w waitingPending) { w.job().Needs = "alpha-a3-2" }, gone, false, nil},
+		"the job excludes a node": {func(w waitingPending) { w.job().Excludes = scenetest.Names("alpha-a3-1") }, gone, false, nil},
+		"the job names a node":    {func(w waitingPending) { w.job().Needs = scenetest.Names("alpha-a3-2") }, gone, false, nil},
 		"a node of it is down":    {func(w waitingPending) { w.Nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN") }, gone, false, nil},
 		"a node of it is drained": {func(w waitingPending) { w.Nodes("alpha-a3-1", scenetest.PoweredDown+"+DRAIN") }, gone, false, nil},
 		"others have reserved a node of it": {func(w waitingPending) {
@@ -389,9 +389,9 @@ func TestPendingJobsGetDoors(t *testing.T) {
 	const pair = "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW"
 	cases[waitingPending]{
 		"those that Slurm has planned": {nil, pair},
-		"those that it asks for":       {func(w waitingPending) { w.job().Needs = "alpha-a3-2" }, strings.Replace(pair, "[0-1]", "[0,2]", 1)},
+		"those that it asks for":       {func(w waitingPending) { w.job().Needs = scenetest.Names("alpha-a3-2") }, strings.Replace(pair, "[0-1]", "[0,2]", 1)},
 		"others if a node is down":     {func(w waitingPending) { w.Nodes("alpha-a3-[1-2]", "DOWN+CLOUD+POWERED_DOWN") }, strings.Replace(pair, "[0-1]", "[0,3]", 1)},
-		"none that it excludes":        {func(w waitingPending) { w.job().Excludes = "alpha-a3-[0-1]" }, strings.Replace(pair, "[0-1]", "[2-3]", 1)},
+		"none that it excludes":        {func(w waitingPending) { w.job().Excludes = scenetest.Names("alpha-a3-[0-1]") }, strings.Replace(pair, "[0-1]", "[2-3]", 1)},
 		"none that others have":        {func(w waitingPending) { w.reserve("theirs", time.Hour, "alpha-a3-0", "") }, strings.Replace(pair, "[0-1]", "[1-2]", 1)},
 		"none for a job that is held":  {func(w waitingPending) { w.job().Priority = 0 }, ""},
 		"none before Slurm has looked": {func(w waitingPending) { w.job().Reason = "None" }, ""},
@@ -752,8 +752,8 @@ func endedIn(p plan.Plan) map[string]string {
 func TestRequestBehindAnEndedDoorEndsForTheDoorsReason(t *testing.T) {
 	for why, change := range map[string]func(*slurm.Job){
 		"its job is held":                          func(j *slurm.Job) { j.Priority, j.Reason = 0, "JobHeldUser" },
-		"its job excludes alpha-a3-1 now":          func(j *slurm.Job) { j.Excludes = "alpha-a3-1" },
-		"its job asks for alpha-a3-2 now":          func(j *slurm.Job) { j.Needs = "alpha-a3-2" },
+		"its job excludes alpha-a3-1 now":          func(j *slurm.Job) { j.Excludes = scenetest.Names("alpha-a3-1") },
+		"its job asks for alpha-a3-2 now":          func(j *slurm.Job) { j.Needs = scenetest.Names("alpha-a3-2") },
 		"its job waits for other jobs":             func(j *slurm.Job) { j.Reason = "Dependency" },
 		"its job may not use these nodes any more": func(j *slurm.Job) { j.Partition = "other" },
 		"its job uses another reservation":         func(j *slurm.Job) { j.Reservation = "theirs" },

@@ -177,7 +177,7 @@ func TestPendingJobWaitsInNoFurtherPartition(t *testing.T) {
 	for name, given := range map[string]func(w severalPlaces){
 		"before failover_after":                 func(w severalPlaces) { w.Config.FlexSetOf("alpha-us-0").Flex.FailoverAfter = time.Hour },
 		"where it is not certain to fit":        func(w severalPlaces) { w.job().Gres = "gres/gpu:h100:8" },
-		"if it names alternatives":              func(w severalPlaces) { w.job().Features = "rack1|rack2" },
+		"if it names alternatives":              func(w severalPlaces) { w.job().Features = "[rack1 rack2]" },
 		"if it chooses nodes by their switches": func(w severalPlaces) { w.charged(slurm.Charge{ByPosition: true}) },
 		"if it requests GPUs, but not per node": func(w severalPlaces) { w.charged(slurm.Charge{ByHardware: true}) },
 		"while it is not known how it chooses":  func(w severalPlaces) { w.Snap.AllowancesErr = errors.New("squeue") },

@@ -52,7 +52,7 @@ func TestDoorIsOnTheNodesThatSlurmHasPlanned(t *testing.T) {
 			w.planned("alpha-us-[0-1]").NodeCount = 20
 		}, "reserve alpha-us-[0-1]" + first},
 		"J3: it lists racks": {func(w severalPlaces) {
-			w.planned("alpha-us-[2-3]").Features = "[rack1|rack2]"
+			w.planned("alpha-us-[2-3]").Features = "[rack1 rack2]"
 		}, "reserve alpha-us-[2-3]" + first},
 	}.run(t, func() severalPlaces { return severalPlacesOf(4) }, severalPlaces.reservations)
 }
@@ -89,4 +89,15 @@ func TestDoorStaysIfItsJobAcceptsFewerNodes(t *testing.T) {
 	w.door().Nodes = scenetest.Names("alpha-a3-[0-2]")
 	w.job().NodeCount = 2
 	assert.Empty(t, w.inSlurm())
+}
+
+func TestJobThatSlurmPlansLaterGetsNodesOnlyWhereOthersRest(t *testing.T) {
+	w := newSeveralPlaces()
+	w.submit(8, "eu").State = slurm.JobSuspended
+	w.job().Partition = "us,eu"
+	w.planned("alpha-us-[0-1]").Start = noon.Add(25 * time.Hour)
+	assert.Empty(t, w.reservations())
+	w.Snap.Jobs[1].State = slurm.JobPending
+	w.Snap.Late = map[uint32]scene.Late{8: {Until: noon.Add(time.Minute), Reason: "Licenses"}}
+	assert.Equal(t, "reserve alpha-eu-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation FIRST", w.reservations())
 }

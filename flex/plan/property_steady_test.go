@@ -189,7 +189,7 @@ func (w severalPlaces) drawChange(t *rapid.T) (changed []uint32) {
 	case "larger":
 		j.NodeCount++
 	case "excludes":
-		j.Excludes = pick(t, "excluded", w.Snap.Nodes...).Name
+		j.Excludes = []string{pick(t, "excluded", w.Snap.Nodes...).Name}
 	}
 	return []uint32{j.ID}
 }
@@ -218,13 +218,13 @@ func (w severalPlaces) drawWaiting(t *rapid.T, id uint32) {
 	j := w.submit(id, pick(t, "partitions", "us", "eu", "us,eu", "eu,us", "us,eu,od", "od,us"))
 	j.Priority, j.NodeCount = uint64(1+upTo(t, "priority - 1", 9)), 1+upTo(t, "needed nodes - 1", 2)
 	j.Limit.Duration = pick(t, "limit", 30*time.Minute, 2*time.Hour, 10*time.Hour)
-	if j.Features = pick(t, "constraint", "", "", "rack2", "rack2|rack9", "rack9"); j.Features == "rack9" { // Slurm plans such a job later
+	if j.Features = pick(t, "constraint", "", "", "rack2", "rack2 rack9", "rack9"); j.Features == "rack9" { // Slurm plans such a job later
 		j.Planned, j.Start = []string{pick(t, "planned", w.Snap.Nodes...).Name}, noon.Add(25*time.Hour)
 	}
 	switch node := pick(t, "node", w.Snap.Nodes...).Name; pick(t, "it is", "any", "any", "any", "required", "excluded") {
 	case "required":
-		j.Needs = node
+		j.Needs = []string{node}
 	case "excluded":
-		j.Excludes = node
+		j.Excludes = []string{node}
 	}
 }

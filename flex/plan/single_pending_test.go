@@ -83,7 +83,7 @@ func TestNewMachineOfACancelledJobIsKeptForAWaitingOne(t *testing.T) {
 	assert.Contains(t, w.inCompute(), "delete instances alpha-a3-3 of", "a job without a limit may outlast the lease")
 	w.Snap.Jobs[2].Limit = limit
 	needs := w.Snap.Jobs[2]
-	needs.ID, needs.ArrayID, needs.Priority, needs.NodeCount, needs.Needs = 20, 20, needs.Priority+1, 2, "alpha-a3-[3-4]"
+	needs.ID, needs.ArrayID, needs.Priority, needs.NodeCount, needs.Needs = 20, 20, needs.Priority+1, 2, scenetest.Names("alpha-a3-[3-4]")
 	w.Snap.Jobs = append(w.Snap.Jobs, needs)
 	assert.Contains(t, w.inCompute(), "delete instances alpha-a3-3 of", "a more important job needs the node, and Slurm plans it on nodes without machines")
 }

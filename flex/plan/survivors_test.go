@@ -31,7 +31,7 @@ func TestJobKeepsMachinesOnlyIfItCanStartOnThemAgain(t *testing.T) {
 		"it can":                              {nil, ""},
 		"its limit is longer than the leases": {func(w waitingPending) { w.job().Limit.Duration = 4 * time.Hour }, lostDown},
 		"it is unlimited":                     {func(w waitingPending) { w.job().Limit = slurm.Limit{Kind: slurm.Unlimited} }, lostDown},
-		"it asks for certain nodes":           {func(w waitingPending) { w.job().Needs = "alpha-a3-0" }, lostDown},
+		"it asks for certain nodes":           {func(w waitingPending) { w.job().Needs = scenetest.Names("alpha-a3-0") }, lostDown},
 		"it has a reservation":                {func(w waitingPending) { w.job().Reservation = "theirs" }, lostDown},
 		"it is part of a heterogeneous job":   {func(w waitingPending) { w.job().HetID = 7 }, lostDown},
 		"Slurm would not requeue it":          {func(w waitingPending) { w.Snap.Requeues[7] = false }, lostDown},

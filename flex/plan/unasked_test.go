@@ -54,11 +54,11 @@ func TestTaskThatIsPlannedBehindOthersOfItsArrayGetsTheirNodes(t *testing.T) {
 		given func(w *waitingPending)
 		want  int
 	}{
-		"it asks for a node":             {func(w *waitingPending) { w.job().Needs = "alpha-a3-0" }, 1},
-		"it asks for some of four nodes": {func(w *waitingPending) { w.job().Needs = "alpha-a3-[0-3]" }, 1},
+		"it asks for a node":             {func(w *waitingPending) { w.job().Needs = scenetest.Names("alpha-a3-0") }, 1},
+		"it asks for some of four nodes": {func(w *waitingPending) { w.job().Needs = scenetest.Names("alpha-a3-[0-3]") }, 1},
 		"it asks for a switch":           {func(w *waitingPending) { w.charged(slurm.Charge{ByPosition: true}) }, 1},
 		"it asks for any two nodes":      {func(*waitingPending) {}, 2},
-		"another job is planned on them": {func(w *waitingPending) { w.job().Needs = "alpha-a3-0"; w.plans("alpha-a3-0") }, 1},
+		"another job is planned on them": {func(w *waitingPending) { w.job().Needs = scenetest.Names("alpha-a3-0"); w.plans("alpha-a3-0") }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newUnasked()
@@ -80,7 +80,7 @@ func (w *waitingPending) plans(node string) {
 func TestJobThatSlurmDoesNotPlanIsAProblemAfterFiveMinutes(t *testing.T) {
 	for waited, want := range map[time.Duration]int{4 * time.Minute: 0, 5 * time.Minute: 1} {
 		w := newUnasked()
-		w.job().Needs, w.job().Planned = "alpha-a3-2", scenetest.Names("alpha-a3-[0-1]")
+		w.job().Needs, w.job().Planned = scenetest.Names("alpha-a3-2"), scenetest.Names("alpha-a3-[0-1]")
 		w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-waited)}
 		problems := w.plan().Problems
 		assert.Len(t, problems, want, waited)
@@ -102,7 +102,7 @@ func TestWaitExplainsEachNodeThatNoJobHas(t *testing.T) {
 		"3 with idle machines, 1 reserved for others": func(w waitingPending) { w.reserve("adm", 10*time.Minute, "alpha-a3-0", "SPEC_NODES") },
 		"3 with idle machines, 1 being powered down":  func(w waitingPending) { w.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_DOWN") },
 		"3 with idle machines, 1 out of service":      func(w waitingPending) { w.Nodes("alpha-a3-0", "IDLE+CLOUD+DRAIN") },
-		"3 with idle machines, 1 excluded by the job": func(w waitingPending) { w.job().Excludes = "alpha-a3-0" },
+		"3 with idle machines, 1 excluded by the job": func(w waitingPending) { w.job().Excludes = scenetest.Names("alpha-a3-0") },
 		"2 with idle machines, 2 without what it requests": func(w waitingPending) {
 			w.job().Features = "big"
 			for i := range w.Snap.Nodes {
@@ -127,7 +127,7 @@ func TestWaitExplainsEachNodeThatNoJobHas(t *testing.T) {
 // Free nodes that the job cannot use are no reason to wait for Slurm's plan, and none to call it stuck.
 func TestJobWithoutFreeNodesThatFitIsNotStuck(t *testing.T) {
 	w := newUnasked()
-	w.job().Excludes, w.Snap.Unasked = "alpha-a3-[1-3]", map[uint32]time.Time{7: noon.Add(-time.Hour)}
+	w.job().Excludes, w.Snap.Unasked = scenetest.Names("alpha-a3-[1-3]"), map[uint32]time.Time{7: noon.Add(-time.Hour)}
 	p := w.plan()
 	assert.Empty(t, p.Problems)
 	require.Len(t, p.Held, 1)

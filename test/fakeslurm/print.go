@@ -49,7 +49,7 @@ func PrintJobs(jobs []slurm.Job, mark string) string {
 			"%A": idText(j.ID), "%i": address(j), "%K": cmp.Or(j.ArrayTask, "N/A"), "%l": j.Limit.String(), "%T": string(j.State),
 			"%N": slurm.Fold(j.Nodes), "%S": timeText(j.Start, "N/A"), "%Q": strconv.FormatUint(j.Priority, 10),
 			"%P": j.Partition, "%u": j.User, "%a": null(j.Account), "%D": strconv.Itoa(j.NodeCount), "%C": strconv.Itoa(j.CPUs), "%c": strconv.Itoa(j.NodeCPUs), "%m": cmp.Or(j.Memory, "0"),
-			"%Y": null(slurm.Fold(j.Planned)), "%n": j.Needs, "%x": j.Excludes, "%v": null(j.Reservation), "%r": j.Reason,
+			"%Y": null(slurm.Fold(j.Planned)), "%n": slurm.Fold(j.Needs), "%x": slurm.Fold(j.Excludes), "%v": null(j.Reservation), "%r": j.Reason,
 		}
 		columns["%f"], columns["%b"] = null(j.Features), cmp.Or(j.Gres, "N/A")
 		if j.GPUs > 0 {

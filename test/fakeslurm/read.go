@@ -109,7 +109,7 @@ func (c *Cluster) row(j *job, now time.Time) slurm.Job {
 		Start: j.startShown(now), Priority: j.priority, Reason: c.reasonShown(j), User: j.user(), Partition: j.partitionShown(),
 		NodeCount: cmp.Or(len(j.nodes), j.count),
 		CPUs:      j.count, NodeCPUs: 1, Memory: "0",
-		Needs: slurm.Fold(names(j.named)), Excludes: slurm.Fold(names(j.excluded)), Features: j.spec.Features,
+		Needs: names(j.named), Excludes: names(j.excluded), Features: j.spec.Features,
 	}
 	if j.state == slurm.JobPending {
 		shown.Planned = names(j.planned)

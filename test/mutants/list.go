@@ -557,7 +557,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that names more nodes than it needs is planned nowhere", "flex/plan/demand/plans.go",
-		" && len(without(nodes, needs)) > 0", "", planner,
+		" && len(without(nodes, j.Needs)) > 0", "", planner,
 	},
 	{
 		"a job leaves its door for machines on which Slurm does not start it", "flex/plan/demand/handout.go",
@@ -751,7 +751,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that Slurm has just not planned gets nodes that it has not planned", "flex/plan/demand/plans.go",
-		"(why != \"\" || h.isOverdue(j)) && slices", "slices", planner,
+		"p.set == nil && (why != \"\" || h.isOverdue(j)) {", "p.set == nil {", planner,
 	},
 	{
 		"a limit forgets the doors that have no request yet", "flex/plan/demand/budgets.go",

@@ -8,7 +8,6 @@ import (
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
-	"slurmflex/test/must"
 )
 
 // PlanJobs plans the pending jobs of a snapshot that lack a plan as Slurm's backfill does for the
@@ -83,7 +82,7 @@ func PlanJobs(cluster string, snap *scene.Snapshot) {
 // Fits reports whether the node has one of the features that a job lists as alternatives, and is not excluded.
 func Fits(j slurm.Job, n slurm.Node) bool {
 	isAny := func(feature string) bool { return feature == "" || slices.Contains(n.Features, feature) }
-	return slices.ContainsFunc(strings.Split(j.Features, "|"), isAny) && !slices.Contains(must.Get(slurm.Expand(j.Excludes)), n.Name)
+	return slices.ContainsFunc(strings.Split(j.Features, " "), isAny) && !slices.Contains(j.Excludes, n.Name)
 }
 
 // pick returns nodes of the partition for a job, and takes them out of the free ones; nil if there
@@ -93,7 +92,7 @@ func pick(snap *scene.Snapshot, free map[string]bool, j *slurm.Job, partition st
 	if i < 0 || len(free) == 0 {
 		return nil
 	}
-	needs := must.Get(slurm.Expand(j.Needs))
+	needs := j.Needs
 	if slices.ContainsFunc(needs, func(name string) bool { return !slices.Contains(snap.Partitions[i].Nodes, name) }) {
 		return nil
 	}

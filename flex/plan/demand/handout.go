@@ -176,7 +176,7 @@ func (h *handout) offer(left []*scene.Node) {
 		inSlurm := &limits{Scene: h.Scene} // jobs behind doors do not count under Slurm's limits yet
 		var needs []string                 // nodes that it gets only without their machines
 		if len(doors) == 0 && !h.rests(j) {
-			needs, _ = slurm.Expand(j.Needs)
+			needs = j.Needs
 		}
 		for _, set := range h.places(j) {
 			if isClosed(h.Scene, j, set) || inSlurm.obstacle(j, set) != "" {

@@ -33,7 +33,7 @@ func (h *handout) keepSurvivors() (left []*scene.Node) {
 				h.kept[m] = true
 			}
 			left = slices.DeleteFunc(left, func(m *scene.Node) bool { return h.kept[m] })
-			names := slices.DeleteFunc(append(namesOf(own), h.replacements(set, j)...), func(name string) bool { return isExcluded(j, name) })
+			names := append(namesOf(own), h.replacements(set, j)...)
 			if len(names) < j.NodeCount || misfit(j, names[:j.NodeCount]) != "" {
 				continue
 			}
@@ -51,7 +51,7 @@ func (h *handout) replacements(set *config.NodeSet, j *slurm.Job) []string {
 	if h.chargeOf(j).ByPosition {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(h.free[set]), func(name string) bool { return !j.FitsAlike(*h.Node(name).Node) })
+	return slices.DeleteFunc(slices.Clone(h.free[set]), func(name string) bool { return slices.Contains(j.Excludes, name) || !j.FitsAlike(*h.Node(name).Node) })
 }
 
 // IsKept reports whether the node's machine, which no job has now, is kept for a waiting job or for
@@ -108,10 +108,4 @@ func keptTooLong(s *scene.Scene, d *scene.Door) string {
 		return "the leases of the machines that its job keeps are too short now"
 	}
 	return ""
-}
-
-// isExcluded reports whether the job excludes the node, or excludes nodes that cannot be read.
-func isExcluded(j *slurm.Job, node string) bool {
-	excluded, err := slurm.Expand(j.Excludes)
-	return err != nil || slices.Contains(excluded, node)
 }

@@ -83,7 +83,7 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 	if len(names) < count || misfit(j, names[:count]) != "" {
 		if names = slices.Concat(p.names, static[p.set]); len(names) < count {
 			// Slurm has planned it in several nodesets.
-			if other := h.elsewhere(j, plan{set: p.set}); other.names != nil {
+			if other := h.elsewhere(j, plan{set: p.set}, h.sets); other.names != nil {
 				return other, ""
 			}
 			all := slices.Concat(slices.Collect(maps.Values(cold))...)
@@ -158,8 +158,8 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 		return true
 	}
 	p, why := h.planOf(j)
-	if p.set == nil && (why != "" || h.isOverdue(j)) && slices.ContainsFunc(h.places(j), func(set *config.NodeSet) bool { return h.spares[set] }) {
-		p = h.elsewhere(j, p)
+	if p.set == nil && (why != "" || h.isOverdue(j)) {
+		p = h.elsewhere(j, p, h.spares)
 	}
 	if p.set == nil {
 		if isFirst {
@@ -168,7 +168,7 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 		return false
 	}
 	if why = h.obstacleAt(j, p.set); why != "" && isFirst {
-		p = h.elsewhere(j, p)
+		p = h.elsewhere(j, p, h.sets)
 		why = h.obstacleAt(j, p.set)
 	}
 	if why != "" {
@@ -299,13 +299,11 @@ func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.N
 // is Slurm's choice: squeue shows the most that a job accepts, or an estimate from the CPUs of one of its
 // partitions.
 func misfit(j *slurm.Job, nodes []string) string {
-	needs, err := slurm.Expand(j.Needs)
-	excluded, bad := slurm.Expand(j.Excludes)
 	switch {
-	case err == nil && len(without(needs, nodes)) > 0 && len(without(nodes, needs)) > 0:
-		return fmt.Sprintf("its job asks for %s now", slurm.Fold(needs))
-	case bad == nil && len(without(nodes, excluded)) < len(nodes):
-		return fmt.Sprintf("its job excludes %s now", slurm.Fold(excluded))
+	case len(without(j.Needs, nodes)) > 0 && len(without(nodes, j.Needs)) > 0:
+		return fmt.Sprintf("its job asks for %s now", slurm.Fold(j.Needs))
+	case len(without(nodes, j.Excludes)) < len(nodes):
+		return fmt.Sprintf("its job excludes %s now", slurm.Fold(j.Excludes))
 	}
 	return ""
 }
@@ -398,11 +396,11 @@ func (h *handout) isDear(places []*config.NodeSet, set *config.NodeSet, waited t
 	return cheaper && set.Flex.Capacity == config.OnDemand && waited < h.Config.Options.OnDemandAfter
 }
 
-// elsewhere returns nodes for a job that gets no door where Slurm has planned it, in another nodeset
+// elsewhere returns nodes for a job that gets no door where Slurm has planned it, in another one of sets
 // where it is certain to fit; otherwise its plan.
-func (h *handout) elsewhere(j *slurm.Job, p plan) plan {
+func (h *handout) elsewhere(j *slurm.Job, p plan, sets map[*config.NodeSet]bool) plan {
 	for _, set := range h.places(j) {
-		if set == p.set || !h.surelyTakes(j, set) || h.obstacleAt(j, set) != "" {
+		if !sets[set] || set == p.set || !h.surelyTakes(j, set) || h.obstacleAt(j, set) != "" {
 			continue
 		}
 		planned := slices.DeleteFunc(slices.Clone(j.Planned), func(name string) bool {

@@ -101,7 +101,6 @@ func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
 	}
 	of := &stock{set: set, others: map[string]int{}}
 	t.of[key] = of
-	names, _ := slurm.Expand(j.Excludes)
 	for _, m := range t.scene.Nodes() {
 		if m.Set != set {
 			continue
@@ -111,7 +110,7 @@ func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
 			holders = append(slices.Clone(holders), m.Door.Job)
 		}
 		switch {
-		case slices.Contains(names, m.Name):
+		case slices.Contains(j.Excludes, m.Name):
 			of.others[excluded]++
 			continue
 		case isKnown && !j.FitsAlike(*m.Node):

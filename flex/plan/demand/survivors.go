@@ -31,7 +31,7 @@ func (w *Wanted) findSurvivors() {
 // and lost some. It returns none unless Slurm will requeue the job and slurmflex may make a door
 // for it.
 func survivorsOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (left []*scene.Node) {
-	if j.State != slurm.JobRunning || len(j.Nodes) < 2 || j.HetID != 0 || j.User == "" || j.Pinned() || j.Limit.Kind != slurm.LimitSet ||
+	if j.State != slurm.JobRunning || len(j.Nodes) < 2 || j.HetID != 0 || j.User == "" || len(j.Needs) > 0 || j.Limit.Kind != slurm.LimitSet ||
 		j.Reservation != "" || !s.Seen.Requeues[j.ID] || s.Seen.Skew > scene.MaxSkew {
 		return nil
 	}

@@ -80,9 +80,8 @@ func ownLimit(throttle int) string {
 
 // needsTaken returns which of the nodes that the job asks for by name cannot be had; empty if all can.
 func (h *handout) needsTaken(j *slurm.Job) string {
-	needs, _ := slurm.Expand(j.Needs)
-	taken := slices.DeleteFunc(needs, func(name string) bool { m := h.Node(name); return m == nil || h.isOpen(m) })
-	if len(taken) == 0 || len(needs)-len(taken) >= max(j.NodeCount, 1) {
+	taken := slices.DeleteFunc(slices.Clone(j.Needs), func(name string) bool { m := h.Node(name); return m == nil || h.isOpen(m) })
+	if len(taken) == 0 || len(j.Needs)-len(taken) >= max(j.NodeCount, 1) {
 		return ""
 	}
 	return fmt.Sprintf("asks for %s, which other jobs have or which it cannot use now", slurm.Fold(taken))

@@ -169,23 +169,18 @@ func isWarm(m *scene.Node) bool {
 // run. Nodes that the job requires sort first. It returns none if too few of these
 // are among them.
 func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) []*scene.Node {
-	needs, err := slurm.Expand(j.Needs)
-	excluded, bad := slurm.Expand(j.Excludes)
-	if err != nil || bad != nil {
-		return nil
-	}
 	var asked, left []*scene.Node
 	for _, m := range warm {
 		switch {
-		case slices.Contains(excluded, m.Name):
+		case slices.Contains(j.Excludes, m.Name):
 		case !lastsFor(s, m, j):
-		case slices.Contains(needs, m.Name):
+		case slices.Contains(j.Needs, m.Name):
 			asked = append(asked, m)
 		default:
 			left = append(left, m)
 		}
 	}
-	if len(asked) < min(len(needs), max(j.NodeCount, 1)) {
+	if len(asked) < min(len(j.Needs), max(j.NodeCount, 1)) {
 		return nil
 	}
 	return append(asked, left...)

@@ -154,13 +154,20 @@ slurmflex:
 const bootProgram = `#!/bin/sh
 echo "$1" | /usr/bin/grep -xEf {{.Dir}}/run/mute >> {{.Dir}}/log/mute.log && exit 0
 export SLURM_CONF={{.Dir}}/etc/slurm.conf PATH=/usr/sbin:/usr/bin:/sbin:/bin
+touch "{{.Dir}}/run/boot-$1"
 exec slurmd -N "$1" -b
 `
 
+// A VM that is deleted while its slurmd starts takes it along: slurmd writes its PID late.
 const deleteProgram = `#!/bin/sh
 PATH=/usr/bin:/bin
-pid=$(cat "{{.Dir}}/run/slurmd-$1.pid" 2>/dev/null) && kill -KILL "$pid"
-rm -f "{{.Dir}}/run/slurmd-$1.pid"
+cd {{.Dir}}/run
+for i in $(seq 30); do
+  [ -e "boot-$1" ] && ! [ -s "slurmd-$1.pid" ] || break
+  sleep 0.1
+done
+pid=$(cat "slurmd-$1.pid" 2>/dev/null) && kill -KILL "$pid"
+rm -f "slurmd-$1.pid" "boot-$1"
 `
 
 const delegateProgram = `#!/bin/sh

@@ -160,3 +160,16 @@ func TestAbandonedCoverIsReportedAndDeletedAfterAnHour(t *testing.T) {
 		})
 	}
 }
+
+func TestNodesThatAMoreImportantJobNamesAreKeptUntilSlurmPlansIt(t *testing.T) {
+	for waited, served := range map[time.Duration]bool{0: false, 3 * time.Minute: true} {
+		w := newUnasked()
+		names := w.another(9)
+		names.ArrayTask, names.Priority, names.NodeCount, names.Needs = "", w.job().Priority+1, 2, scenetest.Names("alpha-a3-[0-1]")
+		names.Planned, names.Start = scenetest.Names("alpha-a3-2"), noon.Add(25*time.Hour)
+		w.job().Planned, w.job().Start = scenetest.Names("alpha-a3-[1-2]"), endOf(coverName)
+		w.Snap.Unasked = map[uint32]time.Time{9: noon.Add(-waited)}
+		got := w.inSlurm()
+		assert.Equal(t, served, strings.Contains(got, "have job 7 use"), got)
+	}
+}

@@ -23,7 +23,7 @@ func (h *handout) placeFurther() {
 			}
 			for _, set := range h.further(j, doors) {
 				names := h.fitting(set, j, nil)
-				if len(names) < j.NodeCount || h.short[set] != nil || h.limits.obstacleElsewhere(j, doors[0], set) != "" {
+				if len(names) < j.NodeCount || h.isTaken(names[:j.NodeCount], j.Address()) || h.short[set] != nil || h.limits.obstacleElsewhere(j, doors[0], set) != "" {
 					continue
 				}
 				h.take(want{Job: j, Address: j.Address(), Set: set, Nodes: names[:j.NodeCount], Further: true})

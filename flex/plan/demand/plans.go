@@ -190,11 +190,11 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 }
 
 // isTaken reports whether one of the nodes is behind another door, or kept for another job that was
-// changed.
+// changed or names it.
 func (h *handout) isTaken(names []string, address string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		d := h.Node(name).Changed
-		return h.isWanted(name) || d != nil && d.Address != address
+		return h.isWanted(name) || slices.Contains(h.named, name) || d != nil && d.Address != address
 	})
 }
 
@@ -320,11 +320,14 @@ func (h *handout) isOverdue(j *slurm.Job) bool {
 }
 
 // keepFor keeps the free nodes of a nodeset for a job that is certain to fit there, and that Slurm
-// cannot plan because too few are free, or were in its last cycle. Less important jobs would otherwise
-// take each node that becomes free.
+// cannot plan because too few are free, or were in its last cycle; and the nodes that a job names, once all are
+// free. Less important jobs would otherwise take each node that becomes free.
 func (h *handout) keepFor(j *slurm.Job) {
 	if !LacksNodes(*j) || j.IsTasks() {
 		return
+	}
+	if !h.isOverdue(j) && h.needsTaken(j) == "" {
+		h.named = append(h.named, j.Needs...)
 	}
 	for _, set := range h.places(j) {
 		fit, all := 0, 0

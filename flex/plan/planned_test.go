@@ -101,3 +101,16 @@ func TestJobThatSlurmPlansLaterGetsNodesOnlyWhereOthersRest(t *testing.T) {
 	w.Snap.Late = map[uint32]scene.Late{8: {Until: noon.Add(time.Minute), Reason: "Licenses"}}
 	assert.Equal(t, "reserve alpha-eu-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation FIRST", w.reservations())
 }
+
+func TestComponentsGetDifferentNodesWhereOthersRest(t *testing.T) {
+	w := newSeveralPlaces()
+	w.submit(8, "eu").HetOffset = 1
+	w.submit(9, "eu")
+	for i := range w.Snap.Jobs[:2] {
+		j := &w.Snap.Jobs[i]
+		j.HetID, j.Partition, j.NodeCount, j.Planned, j.Start = 7, "eu", 1, []string{"alpha-eu-0"}, noon.Add(25*time.Hour)
+	}
+	w.Snap.Late = map[uint32]scene.Late{9: {Until: noon.Add(time.Minute), Reason: "Licenses"}}
+	assert.Contains(t, w.reservations(), "reserve alpha-eu-0 from")
+	assert.Contains(t, w.reservations(), "reserve alpha-eu-1 from")
+}

@@ -263,7 +263,7 @@ func Overtaken(s *scene.Scene, c *Claim) string {
 // lateWaits returns the waits of jobs that did not start on their machines, or that slurmctld makes
 // no reservation for. A limit that still keeps such a job waiting is its obstacle.
 func (h *handout) lateWaits() (held []Wait) {
-	for _, j := range ByImportance(h.Scene) {
+	for _, j := range h.jobs {
 		if !j.State.Waits() || !isLate(h.Scene, j) {
 			continue
 		}

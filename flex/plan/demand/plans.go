@@ -98,6 +98,14 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 	return p, ""
 }
 
+// planOrSpares returns the plan for a job, or free nodes where others rest and Slurm cannot plan it.
+func (h *handout) planOrSpares(j *slurm.Job) (p plan, why string) {
+	if p, why = h.planOf(j); p.set == nil && (why != "" || h.isOverdue(j)) {
+		p = h.elsewhere(j, p, h.spares)
+	}
+	return p, why
+}
+
 // fitting returns the names first, and then the free names of the nodeset that are certain to fit
 // the job. Slurm alone knows which of them belong to one switch.
 func (h *handout) fitting(set *config.NodeSet, j *slurm.Job, first []string) []string {
@@ -157,10 +165,7 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 		h.give(want{Job: j, Address: address, Set: set, Nodes: names})
 		return true
 	}
-	p, why := h.planOf(j)
-	if p.set == nil && (why != "" || h.isOverdue(j)) {
-		p = h.elsewhere(j, p, h.spares)
-	}
+	p, why := h.planOrSpares(j)
 	if p.set == nil {
 		if isFirst {
 			h.leaveUnplanned(j, why)
@@ -229,6 +234,7 @@ func (h *handout) take(w want) {
 // of them: Slurm starts them together.
 func (h *handout) placeComponents(id uint32, has map[string]bool) {
 	var wants []want
+	free := maps.Clone(h.free)
 	defer func() { // one that Slurm has planned waits for the others
 		for _, j := range h.jobs {
 			if j.HetID != id || len(h.DoorsOf(j.ID)) > 0 || h.hasWant(j) {
@@ -246,16 +252,19 @@ func (h *handout) placeComponents(id uint32, has map[string]bool) {
 		if len(h.places(j)) == 0 {
 			continue
 		}
-		p, why := h.planOf(j)
+		p, why := h.planOrSpares(j)
 		if p.set == nil {
+			h.free = free
 			h.leaveUnplanned(j, why)
 			return
 		}
 		if why = h.obstacleAt(j, p.set); why != "" || !h.mayHaveDoor(j) || h.isTaken(p.names, j.Address()) {
+			h.free = free
 			h.holdBack(j, p.set, why)
 			return
 		}
 		wants = append(wants, want{Job: j, Address: j.Address(), Set: p.set, Nodes: p.names})
+		h.free[p.set] = without(h.free[p.set], p.names)
 	}
 	for _, w := range wants {
 		w.Open = OpensAtOnce(h.Scene, w.Job)
@@ -408,7 +417,7 @@ func (h *handout) elsewhere(j *slurm.Job, p plan, sets map[*config.NodeSet]bool)
 		}
 		planned := slices.DeleteFunc(slices.Clone(j.Planned), func(name string) bool {
 			m := h.Node(name)
-			return m == nil || m.Set != set || !h.isPlannable(m, j)
+			return m == nil || m.Set != set || !h.isPlannable(m, j) || h.isLater(j)
 		})
 		if names := h.fitting(set, j, planned); len(names) >= j.NodeCount {
 			return plan{set, slices.Sorted(slices.Values(names[:j.NodeCount]))}

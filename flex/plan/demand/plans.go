@@ -417,7 +417,7 @@ func (h *handout) elsewhere(j *slurm.Job, p plan, sets map[*config.NodeSet]bool)
 		}
 		planned := slices.DeleteFunc(slices.Clone(j.Planned), func(name string) bool {
 			m := h.Node(name)
-			return m == nil || m.Set != set || !h.isPlannable(m, j) || h.isLater(j)
+			return m == nil || m.Set != set || !h.isPlannable(m, j) || h.isLater(j) && !slices.Contains(h.free[set], name)
 		})
 		if names := h.fitting(set, j, planned); len(names) >= j.NodeCount {
 			return plan{set, slices.Sorted(slices.Values(names[:j.NodeCount]))}

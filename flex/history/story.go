@@ -68,9 +68,9 @@ func (s *openStory) seeWaits(l *queueLook, j *slurm.Job, of *jobLook) {
 		s.seeRequests(j, l.scene.Owned(mig.GroupID{Region: w.Region, Name: w.Group}), w.Request)
 		switch {
 		case !w.Failing.Since.IsZero():
-			s.once(w.Failing.Since, view.EventFailed, scene.FailingText(causeOf(w.Cause), w.Brief()))
+			s.once(w.Failing.Since, view.EventFailed, scene.FailingText(w.Cause, w.Brief()))
 		case w.Failed > 0:
-			s.once(l.at, view.EventFailed, fmt.Sprintf("attempt %d: %s", w.Failed, cmp.Or(w.Brief(), causeOf(w.Cause), "unknown")))
+			s.once(l.at, view.EventFailed, fmt.Sprintf("attempt %d: %s", w.Failed, cmp.Or(w.Brief(), string(w.Cause), "unknown")))
 		}
 		if w.Stage == demand.Returning {
 			s.once(l.at, view.EventReturned, w.Obstacle)
@@ -140,14 +140,6 @@ func (s *openStory) seeMachines(l *queueLook, j *slurm.Job, of *jobLook) {
 	if comes && len(up) >= wanted {
 		s.once(l.at, view.EventBooted, slurm.Fold(up))
 	}
-}
-
-// causeOf returns the word for a cause; empty for no cause.
-func causeOf(c mig.Cause) string {
-	if c == mig.CauseNone {
-		return ""
-	}
-	return c.String()
 }
 
 // once records an event unless the same event is already recorded, with that time or since the

@@ -54,7 +54,7 @@ const (
 )
 
 // causeSlurm is the cause of a failure that is not the cloud's.
-const causeSlurm = "slurm"
+const causeSlurm mig.Cause = "slurm"
 
 // factory makes metrics and registers them.
 type factory struct{ promauto.Factory }
@@ -135,13 +135,9 @@ func (m *Metrics) begin() {
 			m.actions.WithLabelValues(kind, outcome)
 		}
 	}
-	causes := []string{causeSlurm}
-	for c := mig.CauseCapacity; c <= mig.CauseUnknown; c++ {
-		causes = append(causes, c.String())
-	}
-	for _, cause := range causes {
-		m.failures.WithLabelValues(cause)
-		m.lastFailure.WithLabelValues(cause)
+	for _, cause := range append(mig.Causes(), causeSlurm) {
+		m.failures.WithLabelValues(string(cause))
+		m.lastFailure.WithLabelValues(string(cause))
 	}
 	for _, outcome := range []string{done, failed, standby} {
 		m.passes.WithLabelValues(outcome)
@@ -162,7 +158,7 @@ func (m *Metrics) Saw(s *scene.Scene, p plan.Plan) {
 	m.events.lose(s, p.Losses)
 	for _, g := range s.Seen.Groups {
 		if n := len(g.Requests); n > 0 && fails(g.Requests[n-1]) {
-			m.noteFailure(g.Requests[n-1].Cause.String())
+			m.noteFailure(g.Requests[n-1].Cause)
 		}
 	}
 }
@@ -174,8 +170,8 @@ func fails(r mig.Request) bool {
 }
 
 // noteFailure records a failure with that cause at the present time.
-func (m *Metrics) noteFailure(cause string) {
-	m.lastFailure.WithLabelValues(cause).Set(seconds(m.now()))
+func (m *Metrics) noteFailure(cause mig.Cause) {
+	m.lastFailure.WithLabelValues(string(cause)).Set(seconds(m.now()))
 }
 
 // Did counts an action.
@@ -184,17 +180,17 @@ func (m *Metrics) Did(a action.Action, _ time.Time, _ time.Duration, err error) 
 	if err != nil {
 		outcome = failed
 		cause := causeOf(err)
-		m.failures.WithLabelValues(cause).Inc()
+		m.failures.WithLabelValues(string(cause)).Inc()
 		m.noteFailure(cause)
 	}
 	m.actions.WithLabelValues(a.About().Kind, outcome).Inc()
 }
 
 // causeOf returns the cause of an action's failure.
-func causeOf(err error) string {
+func causeOf(err error) mig.Cause {
 	var cloud *mig.Error
 	if errors.As(err, &cloud) {
-		return cloud.Cause.String()
+		return cloud.Cause
 	}
 	return causeSlurm
 }

@@ -187,7 +187,7 @@ func (b *builder) groups() []Group {
 		for _, r := range g.Requests {
 			request := Request{
 				Name: r.Name, State: r.State, Nodes: slurm.Fold(r.Instances), Count: len(r.Instances),
-				Lease: Seconds(r.Duration), CreatedAt: second(r.Created), Cause: causeOf(r.Cause), Error: r.Message,
+				Lease: Seconds(r.Duration), CreatedAt: second(r.Created), Cause: r.Cause, Error: r.Message,
 			}
 			group.Requests = append(group.Requests, request)
 		}

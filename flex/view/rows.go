@@ -92,18 +92,10 @@ func (b *builder) waiting(w demand.Wait) Row {
 
 // trouble records why the row's last attempt, or its current request, has not created machines.
 func (r *Row) trouble(t mig.Trouble) {
-	r.Cause, r.Brief, r.Error = causeOf(t.Cause), t.Brief(), t.Message
+	r.Cause, r.Brief, r.Error = t.Cause, t.Brief(), t.Message
 	if t.Quota.Metric != "" {
 		r.Quota = &UsedUp{t.Quota.Metric, t.Quota.Limit, t.Quota.Region}
 	}
-}
-
-// causeOf returns the word for a cause; empty for no cause.
-func causeOf(c mig.Cause) string {
-	if c == mig.CauseNone {
-		return ""
-	}
-	return c.String()
 }
 
 // arrived reports whether each instance of the request exists.

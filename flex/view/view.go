@@ -202,7 +202,7 @@ type Row struct {
 	GiveUpBy demand.Limiter `json:"gives_up_by,omitempty"` // that limit: provision_timeout, slurmflex:wait, --deadline or boot_timeout
 	Then     action.Then    `json:"then,omitempty"`        // what happens then
 	Estimate *Estimate      `json:"estimate,omitempty"`    // of the wait, if the history suffices
-	Cause    string         `json:"cause,omitempty"`       // of the last error, as in the metrics
+	Cause    mig.Cause      `json:"cause,omitempty"`       // of the last error, as in the metrics
 	Brief    string         `json:"brief,omitempty"`       // the last error in a few words
 	Quota    *UsedUp        `json:"quota,omitempty"`       // exhausted quota, if Google named it
 	Error    string         `json:"error,omitempty"`       // Google's last error message
@@ -264,7 +264,7 @@ type Request struct {
 	Count     int              `json:"count"`
 	Lease     Seconds          `json:"lease_seconds"`
 	CreatedAt time.Time        `json:"created_at,omitzero"`
-	Cause     string           `json:"cause,omitempty"`
+	Cause     mig.Cause        `json:"cause,omitempty"`
 	Error     string           `json:"error,omitempty"`
 }
 

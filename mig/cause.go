@@ -73,9 +73,9 @@ type Trouble struct {
 
 // UsedUp is a quota that leaves no room for a request.
 type UsedUp struct {
-	Metric string  // the API's name, such as PREEMPTIBLE_NVIDIA_H100_GPUS
-	Limit  float64 // 0: unknown
-	Region string  // empty: unknown
+	Metric string  `json:"quota"`            // the API's name, such as PREEMPTIBLE_NVIDIA_H100_GPUS
+	Limit  float64 `json:"limit,omitzero"`   // 0: unknown
+	Region string  `json:"region,omitempty"` // empty: unknown
 }
 
 // String returns the quota's name, its limit and its region, as far as they are known.

@@ -24,10 +24,7 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(), Limits: b.limits(),
-		Skipped: []Skipped{}, Problems: []string{}, Listed: []Problem{}, Actions: []Action{},
-	}
-	for _, p := range p.Problems {
-		v.Problems, v.Listed = append(v.Problems, p.Text), append(v.Listed, Problem{p.Key, p.About, p.Text})
+		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Listed: append([]scene.Problem{}, p.Problems...), Actions: []Action{},
 	}
 	for _, row := range snap.Unread {
 		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
@@ -212,10 +209,7 @@ func (b *builder) jobs() []Job {
 		for _, d := range b.scene.DoorsOf(j.ID) {
 			awaited, job.Places = append(awaited, d.Nodes...), job.Places+1
 		}
-		job.Awaits = slurm.Fold(awaited)
-		for _, a := range b.line[j.ID] {
-			job.Ahead = append(job.Ahead, Ahead(a))
-		}
+		job.Awaits, job.Ahead = slurm.Fold(awaited), b.line[j.ID]
 		all = append(all, job)
 	}
 	slices.SortFunc(all, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })

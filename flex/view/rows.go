@@ -92,10 +92,7 @@ func (b *builder) waiting(w demand.Wait) Row {
 
 // trouble records why the row's last attempt, or its current request, has not created machines.
 func (r *Row) trouble(t mig.Trouble) {
-	r.Cause, r.Brief, r.Error = t.Cause, t.Brief(), t.Message
-	if t.Quota.Metric != "" {
-		r.Quota = &UsedUp{t.Quota.Metric, t.Quota.Limit, t.Quota.Region}
-	}
+	r.Cause, r.Brief, r.Quota, r.Error = t.Cause, t.Brief(), t.Quota, t.Message
 }
 
 // arrived reports whether each instance of the request exists.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,7 +38,7 @@ type Metrics struct {
 	interval      prometheus.Gauge
 	configRead    prometheus.Gauge
 	lastGood      prometheus.Gauge
-	sight         sight
+	sight         atomic.Pointer[gauges] // of the last pass; nil before it, and on standby
 
 	mu     sync.Mutex // guards the fields below
 	events events
@@ -107,7 +108,7 @@ func New(r *prometheus.Registry, cfg *config.Config, version string, now func() 
 	})
 	m.ConfigRead(true)
 	m.begin()
-	r.MustRegister(&m.sight)
+	r.MustRegister(prometheus.CollectorFunc(m.collect))
 	return m
 }
 
@@ -150,7 +151,7 @@ func (m *Metrics) begin() {
 
 // Saw records the observation of a pass.
 func (m *Metrics) Saw(s *scene.Scene, p plan.Plan) {
-	m.sight.set(see(s, p))
+	m.sight.Store(see(s, p))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.begun = s.Seen.Begun
@@ -204,7 +205,7 @@ func (m *Metrics) Stood(err error) {
 	switch {
 	case flex.IsStandby(err):
 		outcome = standby
-		m.sight.set(nil)
+		m.sight.Store(nil)
 		m.events.forget()
 	case err != nil:
 		outcome = failed

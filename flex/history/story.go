@@ -33,10 +33,9 @@ func (s *openStory) see(l *queueLook, j *slurm.Job) {
 		s.note(s.Allocated, view.EventAllocated, slurm.Fold(j.Nodes))
 	}
 	s.Placed = !j.State.Waits()
-	of := l.job(j.ID)
-	s.seeWaits(l, j, of)
+	s.seeWaits(l, j)
 	if !s.isRecorded(j) {
-		s.seeMachines(l, j, of)
+		s.seeMachines(l, j)
 		s.seeRun(l, j)
 	}
 	if sent, signal, ok := memo.WasSent(l.scene.Seen.Told[j.ID]); ok {
@@ -63,7 +62,8 @@ func (s *openStory) seeRun(l *queueLook, j *slurm.Job) {
 }
 
 // seeWaits records the requests for a job's nodes and their failures, and lost or returned nodes.
-func (s *openStory) seeWaits(l *queueLook, j *slurm.Job, of *jobLook) {
+func (s *openStory) seeWaits(l *queueLook, j *slurm.Job) {
+	of := l.job(j.ID)
 	for _, w := range of.waits {
 		s.seeRequests(j, l.scene.Owned(mig.GroupID{Region: w.Region, Name: w.Group}), w.Request)
 		switch {
@@ -98,15 +98,21 @@ func (s *openStory) seeRequests(j *slurm.Job, g *mig.Group, named string) {
 }
 
 // seeMachines records machines that were created for the job, and the time when all of them are up.
-func (s *openStory) seeMachines(l *queueLook, j *slurm.Job, of *jobLook) {
+func (s *openStory) seeMachines(l *queueLook, j *slurm.Job) {
 	var nodes []string
 	if j.State.HoldsNodes() {
-		nodes = j.Nodes
+		nodes = slices.Clip(j.Nodes)
 	}
-	nodes = slices.Concat(nodes, of.awaited)
 	from := s.Allocated
-	if from.IsZero() {
-		from = of.since
+	for _, d := range l.scene.DoorsOf(j.ID) {
+		if s.Allocated.IsZero() && (from.IsZero() || d.At.Before(from)) {
+			from = d.At
+		}
+		for _, name := range d.Nodes {
+			if n := l.scene.Node(name); n != nil && n.Door == d {
+				nodes = append(nodes, name)
+			}
+		}
 	}
 	made := 0
 	var up []string
@@ -114,7 +120,7 @@ func (s *openStory) seeMachines(l *queueLook, j *slurm.Job, of *jobLook) {
 	var group *mig.Group
 	for _, name := range nodes {
 		for _, in := range l.scene.MachinesOf(name) {
-			if of.hasLost(name) || !l.scene.Belongs(in) {
+			if l.lost[name] || !l.scene.Belongs(in) {
 				continue
 			}
 			if in.Owned != group { // a job's machines mostly belong to one group

@@ -115,39 +115,30 @@ type Unserved struct {
 // UnservedIn returns the live requests of a pass for which no nodes wait, and which have not
 // created all their machines yet.
 func UnservedIn(s *scene.Scene, p plan.Plan) (all []Unserved) {
-	type key struct {
-		group   mig.GroupID
-		request string
-	}
-	served, cancelled, failing := map[key]bool{}, map[key]string{}, map[string]bool{}
-	for _, w := range p.Waits {
-		served[key{mig.GroupID{Region: w.Region, Name: w.Group}, w.Request}] = true
-		for _, name := range w.Nodes {
-			failing[name] = w.Failing.Times > 0
-		}
-	}
-	for _, a := range p.Actions {
-		if a, ok := a.(action.CancelRequest); ok {
-			cancelled[key{a.Group, a.Request}] = a.Because()
-		}
-	}
 	for _, g := range s.Groups() {
 		for i := range g.Requests {
-			r, state := &g.Requests[i], Queued
-			of := key{g.ID(), r.Name}
-			if !r.State.Live() || served[of] || arrived(s, r) || slices.ContainsFunc(r.Instances, func(name string) bool { return failing[name] }) {
+			u := Unserved{Live: scene.Live{Group: g, Request: &g.Requests[i]}, State: Queued}
+			if !u.Request.State.Live() || arrived(s, u.Request) || slices.ContainsFunc(p.Waits, u.isOf) {
 				continue
 			}
-			switch {
-			case cancelled[of] != "":
-				state = Cancelling
-			case r.State == mig.Creating:
-				state = Requesting
+			if u.Request.State == mig.Creating {
+				u.State = Requesting
 			}
-			all = append(all, Unserved{scene.Live{Group: g, Request: r}, state, cancelled[of]})
+			for _, a := range p.Actions {
+				if a, ok := a.(action.CancelRequest); ok && a.Group == g.ID() && a.Request == u.Request.Name {
+					u.State, u.Why = Cancelling, a.Because()
+				}
+			}
+			all = append(all, u)
 		}
 	}
 	return all
+}
+
+// isOf reports whether the wait's nodes wait for the request, or for a call that fails.
+func (u Unserved) isOf(w demand.Wait) bool {
+	return w.Request == u.Request.Name && w.Group == u.Group.Name && w.Region == u.Group.Region ||
+		w.Failing.Times > 0 && slices.ContainsFunc(u.Request.Instances, func(name string) bool { return slices.Contains(w.Nodes, name) })
 }
 
 // unserved returns the row of a live request for which no nodes wait.

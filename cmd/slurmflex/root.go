@@ -129,10 +129,10 @@ func exclude(cmd *cobra.Command, one, other string) {
 	}
 }
 
-// exactly accepts n arguments; any other number is an error with the usage and an example.
-func exactly(n int, example string) cobra.PositionalArgs {
+// oneArgument accepts one argument; any other number is an error with the usage and an example.
+func oneArgument(example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
+		if len(args) != 1 {
 			_, arguments, _ := strings.Cut(cmd.Use, " ")
 			return config.Misusef("usage: %s %s (for example %s)", cmd.CommandPath(), arguments, example)
 		}

@@ -17,7 +17,7 @@ func newWhy(a *app) *cobra.Command {
 	verbose, story, summary := false, false, false
 	cmd := &cobra.Command{
 		Use: "why JOB|NODE|NODESET|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
-		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0, a3 or alpha-a3-job-812"),
+		Args: oneArgument("812, 812_3, 812+1, alpha-a3-0, a3 or alpha-a3-job-812"),
 		Long: `Explain a job, a node, a nodeset or a managed instance group: in the first line its
 state, below it the cause, what is requested, the machines, what waits ahead, an
 estimate, what happens next, and what you can do, each where there is something to say.

@@ -41,16 +41,24 @@ func (g *gauges) add(name, help string, value float64, labels ...string) {
 // see returns gauges of a pass's observation.
 func see(s *scene.Scene, p plan.Plan) *gauges {
 	cfg, unseen := s.Config, s.Seen.Unseen
-	s = s.Recalled()
 	sets := map[string]*tally{}
 	for _, set := range cfg.FlexSets() {
-		sets[set.Name] = &tally{
+		t := &tally{
 			nodes:    map[string]int{view.Word(slurm.State{}): 0}, // nodes with an unknown state
 			active:   map[string]int{word(mig.Creating): 0, word(mig.Accepted): 0},
 			machines: map[string]int{},
 			keep:     set.Flex.KeepIdle,
 		}
+		switch b := s.Blocked(set); {
+		case b == nil:
+		case b.Failed > 0:
+			t.blockedBy = byBoots
+		default:
+			t.blockedBy = byAdmin
+		}
+		sets[set.Name] = t
 	}
+	s = s.Recalled()
 	orphans := count(s, sets)
 	for _, w := range p.Waits {
 		t := sets[w.NodeSet]
@@ -65,14 +73,6 @@ func see(s *scene.Scene, p plan.Plan) *gauges {
 	for _, w := range p.Held {
 		if t := sets[w.NodeSet]; t != nil && w.IsStuck(s.Seen.Now) {
 			t.stuck++
-		}
-	}
-	for _, b := range p.Blocks {
-		if t := sets[b.NodeSet]; t != nil {
-			t.blockedBy = byAdmin
-			if b.Failed > 0 {
-				t.blockedBy = byBoots
-			}
 		}
 	}
 	all := &gauges{}

@@ -19,7 +19,7 @@ import (
 // Of returns the view of what a reconcile pass saw and decided. The daemon adds its own state and
 // the actions.
 func Of(seen *scene.Scene, p plan.Plan) View {
-	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, line: plan.Line(seen, p)}
+	b := &builder{scene: seen.Recalled(), seen: seen, plan: p, line: plan.Line(seen, p)}
 	snap := b.scene.Seen
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),
@@ -39,10 +39,10 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 
 // builder makes the parts of a view.
 type builder struct {
-	scene  *scene.Scene     // shows unread regions as last known
-	unseen map[string]error // errors of the unread regions
-	plan   plan.Plan
-	line   map[uint32][]plan.Ahead
+	scene *scene.Scene // shows unread regions as last known
+	seen  *scene.Scene // does not show them
+	plan  plan.Plan
+	line  map[uint32][]plan.Ahead
 }
 
 func (b *builder) regions() []Region {
@@ -54,7 +54,7 @@ func (b *builder) regions() []Region {
 				r.Active += len(g.Live())
 			}
 		}
-		if err := b.unseen[name]; err != nil {
+		if err := b.seen.Seen.Unseen[name]; err != nil {
 			r.ReadFail, r.KnownAt = err.Error(), b.knownAt(name)
 		}
 		all = append(all, r)
@@ -81,10 +81,8 @@ func (b *builder) nodeSets() []NodeSet {
 				n.Active += len(g.Live())
 			}
 		}
-		for _, block := range b.plan.Blocks {
-			if block.NodeSet == set.Name {
-				n.Block = &Block{Failed: block.Failed, Until: second(block.Until), Why: block.Why, Cancels: block.Cancels}
-			}
+		if block := b.seen.Blocked(set); block != nil {
+			n.Block = &Block{Failed: block.Failed, Until: second(block.Until), Why: block.Why, Cancels: block.Cancels}
 		}
 		all = append(all, n)
 	}

@@ -154,9 +154,8 @@ func newPass(a *app) *cobra.Command {
 			})
 			if err != nil {
 				log.Error("cannot reconcile", zap.Error(err))
-				return loggedError{err}
 			}
-			return nil
+			return nil // the hook has ended: the log has the error, and the exit status no reader
 		},
 	}
 	cmd.Flags().StringVar(&wakeUp.Verb, "verb", "", "the hook that was called")

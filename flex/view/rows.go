@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -169,7 +168,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 		}
 		row := &all[i]
 		row.Nodes, row.Count = append(row.Nodes, in.Name), row.Count+1
-		row.Since, row.KeptTo, row.GiveUpAt = earlier(row.Since, one.Since), earlier(row.KeptTo, one.KeptTo), earlier(row.GiveUpAt, one.GiveUpAt)
+		row.Since, row.KeptTo, row.GiveUpAt = scene.Earlier(row.Since, one.Since), scene.Earlier(row.KeptTo, one.KeptTo), scene.Earlier(row.GiveUpAt, one.GiveUpAt)
 	}
 	return all
 }
@@ -178,7 +177,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 func (b *builder) leased(in scene.Machine) Row {
 	row := b.row([]string{in.Name})
 	row.Region, row.Zone, row.Group, row.State = in.Region, in.Zone, in.Group, StateOf(in)
-	row.Since, row.EndsAt, row.Lease = second(in.Created), second(in.Until()), Seconds(b.askedFor(in))
+	row.Since, row.EndsAt, row.Lease = second(in.Created), second(in.Until()), Seconds(in.Requested())
 	if !in.Until().Equal(in.Terminates) {
 		row.Maintain = row.EndsAt
 	}
@@ -205,27 +204,6 @@ func (b *builder) leased(in scene.Machine) Row {
 		}
 	}
 	return row
-}
-
-// earlier returns the earlier of two times that are known; zero if none is.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// askedFor returns the lease in the machine's request; 0 if no recorded request shows it.
-func (b *builder) askedFor(in scene.Machine) (lease time.Duration) {
-	if in.Owned == nil {
-		return 0
-	}
-	for _, r := range in.Owned.Requests {
-		if r.Names(in.Name) && r.State != mig.Failed && r.State != mig.Cancelled {
-			lease = r.Duration
-		}
-	}
-	return lease
 }
 
 // StateOf returns the state of a machine of the cluster.

@@ -18,8 +18,8 @@ import (
 // Board holds the observation of the daemon's last pass and the recent actions. It is a
 // flex.Watcher. It builds the view of a pass when somebody first asks for it.
 type Board struct {
-	Fill    func(*view.View) // adds estimates and prices to a view; may be nil
-	History History          // has the last day
+	Fill    func(*view.View)  // adds estimates and prices to a view; may be nil
+	History *history.Recorder // has the last day
 	// Keep keeps what Fill adds up to date in each pass, whether or not anybody asks; may be nil.
 	Keep func(*scene.Scene, plan.Plan)
 
@@ -37,13 +37,6 @@ type Board struct {
 }
 
 var _ flex.Watcher = (*Board)(nil)
-
-// History has the last day, as history.Recorder describes.
-type History interface {
-	Story(job string) *view.Past
-	Ended() []view.Past
-	Day() []history.Entry
-}
 
 // NewBoard returns an empty board for a daemon that starts now.
 func NewBoard(cfg *config.Config, now func() time.Time) *Board {

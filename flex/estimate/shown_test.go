@@ -15,16 +15,15 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// record writes a history with that many waits for two nodes. The waits last one minute, two minutes
-// and so on, in mixed order, so that they show no trend. 17 must not divide their number.
+// record writes a history with that many waits for two nodes, of one minute, two minutes and so on.
 func record(t *testing.T, dir string, waits int) {
 	t.Helper()
 	var entries []history.Entry
 	for i := range waits {
 		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
 		entries = append(entries, history.Entry{
-			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1",
-			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i*17%waits+1)), End: history.Granted, Attempts: 1,
+			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3",
+			Count: 2, From: from, To: from + history.Time(60*(i+1)), End: history.Granted,
 		})
 	}
 	require.NoError(t, history.Append(dir, "alpha", false, entries))

@@ -3,29 +3,34 @@ package mig
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Cause classifies why the cloud rejected or failed a request. Only mig/gce maps the API's codes to
-// causes.
-type Cause uint8
+// Cause classifies why the cloud rejected or failed a request. It is the word for the cause in texts, in
+// metrics and in JSON. Only mig/gce maps the API's codes to causes.
+type Cause string
 
 // The causes.
 const (
-	CauseNone        Cause = iota
-	CauseCapacity          // no machines now
-	CauseQuota             // a quota of the project is used up
-	CauseRate              // too many calls
-	CauseConfig            // the request can never succeed unchanged
-	CausePermission        // our account lacks the permission, or a policy forbids the call
-	CauseCredentials       // the access token was rejected, or the credentials for a new one
-	CauseNotFound          // the named object does not exist (weak accounts get CausePermission)
-	CauseExists            // an object of that name already exists
-	CauseConflict          // the object is busy or in a state that forbids the call
-	CauseUnavailable       // the API did not answer or answered 5xx: the outcome is unknown
-	CauseUnknown           // this program does not know the code
+	CauseNone        Cause = ""
+	CauseCapacity    Cause = "capacity"      // no machines now
+	CauseQuota       Cause = "quota"         // a quota of the project is used up
+	CauseRate        Cause = "rate"          // too many calls
+	CauseConfig      Cause = "configuration" // the request can never succeed unchanged
+	CausePermission  Cause = "permission"    // our account lacks the permission, or a policy forbids the call
+	CauseCredentials Cause = "credentials"   // the access token was rejected, or the credentials for a new one
+	CauseNotFound    Cause = "not found"     // the named object does not exist (weak accounts get CausePermission)
+	CauseExists      Cause = "exists"        // an object of that name already exists
+	CauseConflict    Cause = "conflict"      // the object is busy or in a state that forbids the call
+	CauseUnavailable Cause = "unavailable"   // the API did not answer or answered 5xx: the outcome is unknown
+	CauseUnknown     Cause = "unknown"       // this program does not know the code
 )
+
+// Causes returns all causes of failures.
+func Causes() []Cause { return slices.Sorted(maps.Keys(causes)) }
 
 // Sequel is what follows for a job when its machines could not be requested.
 type Sequel uint8
@@ -37,30 +42,23 @@ const (
 	Holds                  // the job is held, because only an admin can help
 )
 
-// causes holds each cause's name, and what follows from it. Compute's own table of codes is in
-// mig/gce.
-var causes = [...]struct {
-	name string
-	then Sequel
-}{
-	CauseNone:        {"none", Repeats},
-	CauseCapacity:    {"capacity", BacksOff},
-	CauseQuota:       {"quota", BacksOff},
-	CauseRate:        {"rate", Repeats},
-	CauseConfig:      {"configuration", Holds},
-	CausePermission:  {"permission", Holds},
-	CauseCredentials: {"credentials", BacksOff},
-	CauseNotFound:    {"not found", Repeats}, // an admin deleted the group: the next pass creates it
-	CauseExists:      {"exists", BacksOff},
-	CauseConflict:    {"conflict", Repeats},
-	CauseUnavailable: {"unavailable", Repeats},
-	CauseUnknown:     {"unknown", BacksOff},
+// causes holds what follows from each cause. Compute's own table of codes is in mig/gce.
+var causes = map[Cause]Sequel{
+	CauseCapacity:    BacksOff,
+	CauseQuota:       BacksOff,
+	CauseRate:        Repeats,
+	CauseConfig:      Holds,
+	CausePermission:  Holds,
+	CauseCredentials: BacksOff,
+	CauseNotFound:    Repeats, // an admin deleted the group: the next pass creates it
+	CauseExists:      BacksOff,
+	CauseConflict:    Repeats,
+	CauseUnavailable: Repeats,
+	CauseUnknown:     BacksOff,
 }
 
-func (c Cause) String() string { return causes[min(c, CauseUnknown)].name }
-
 // Then returns what follows for a job when the request for its machines failed for this cause.
-func (c Cause) Then() Sequel { return causes[min(c, CauseUnknown)].then }
+func (c Cause) Then() Sequel { return causes[c] }
 
 // NeedsAdmin reports whether a call that failed for this cause can only succeed after an admin's
 // change.
@@ -75,9 +73,9 @@ type Trouble struct {
 
 // UsedUp is a quota that leaves no room for a request.
 type UsedUp struct {
-	Metric string  // the API's name, such as PREEMPTIBLE_NVIDIA_H100_GPUS
-	Limit  float64 // 0: unknown
-	Region string  // empty: unknown
+	Metric string  `json:"quota"`            // the API's name, such as PREEMPTIBLE_NVIDIA_H100_GPUS
+	Limit  float64 `json:"limit,omitzero"`   // 0: unknown
+	Region string  `json:"region,omitempty"` // empty: unknown
 }
 
 // String returns the quota's name, its limit and its region, as far as they are known.

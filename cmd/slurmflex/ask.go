@@ -21,9 +21,8 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 			seen, p, err := r.Look(ctx)
 			if err == nil {
 				v = view.Of(seen, p)
-				estimates, prices := a.shown(cfg, log.Logger)
-				estimates.Fill(&v)
-				prices.Fill(&v)
+				_, fill := a.shown(cfg, log.Logger)
+				fill(&v)
 			}
 			return err
 		})

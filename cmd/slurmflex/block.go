@@ -90,7 +90,7 @@ func (a *app) marks(
 	cmd *cobra.Command, change func(context.Context, flex.Scheduler, *config.Config, string) ([]string, error), changed func(nodeset, nodes string) fmt.Stringer,
 ) *cobra.Command {
 	jsonFlag(cmd)
-	cmd.Args, cmd.ValidArgsFunction = exactly(1, "a3"), a.complete(view.View.NodeSetNames)
+	cmd.Args, cmd.ValidArgsFunction = oneArgument("a3"), a.complete(view.View.NodeSetNames)
 	cmd.RunE = a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
 		ctx, nodeset := cmd.Context(), args[0]
 		if _, err := cfg.NeedFlexSet(nodeset); err != nil {

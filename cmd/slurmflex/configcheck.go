@@ -69,7 +69,7 @@ something could not be checked, 2 if it is invalid.`,
 			var problems config.Problems
 			switch {
 			case isJSON(cmd) && errors.As(err, &problems):
-				return errors.Join(view.WriteJSON(cmd.OutOrStdout(), check.Unloaded(a.configPath, problems)), err)
+				return errors.Join(show(cmd, check.Unloaded(a.configPath, problems)), err)
 			case err != nil:
 				return err
 			case effective:

@@ -7,7 +7,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/cost"
-	"slurmflex/flex/view"
 )
 
 func newCost(a *app) *cobra.Command {
@@ -42,13 +41,10 @@ hides jobs from other users, it runs as SlurmUser.`,
 				return config.Misuse(err)
 			}
 			report, err := bill.Read(cfg, paid)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case isJSON(cmd):
-				return view.WriteJSON(cmd.OutOrStdout(), report)
 			}
-			return report.WriteTable(cmd.OutOrStdout())
+			return show(cmd, report)
 		},
 	}
 	cmd.Flags().StringVar(&q.Month, "month", "", "count this `month`: 2026-11; local time")

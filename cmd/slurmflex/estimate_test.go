@@ -15,8 +15,7 @@ import (
 	"slurmflex/flex/view"
 )
 
-// past writes a history of that many waits for two nodes. The waits last one minute, two minutes
-// and so on, in a mixed order without a trend. Their number must not be a multiple of 17.
+// past writes a history of that many waits for two nodes, of one minute, two minutes and so on.
 func (w *world) past(waits int) {
 	w.Helper()
 	require.NoError(w, os.MkdirAll(w.path("history"), 0o755))
@@ -24,8 +23,8 @@ func (w *world) past(waits int) {
 	for i := range waits {
 		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
 		entries = append(entries, history.Entry{
-			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1",
-			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i*17%waits+1)), End: history.Granted, Attempts: 1,
+			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3",
+			Count: 2, From: from, To: from + history.Time(60*(i+1)), End: history.Granted,
 		})
 	}
 	require.NoError(w, history.Append(w.path("history"), "alpha", false, entries))
@@ -50,7 +49,7 @@ func TestEstimateUsesTheHistory(t *testing.T) {
 // U9: without any history, cost printed zeros and estimate printed "too few requests".
 func TestMissingHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
 	w := newWorld(t)
-	for _, command := range []string{"estimate -p train", "estimate -p train --json", "cost", "cost --by user", "cost --json"} {
+	for _, command := range []string{"estimate -p train", "cost", "cost --json"} {
 		r := w.fails(strings.Fields(command)...)
 		r.complains("no history in "+w.path("history")+": ", "cluster alpha", "slurmflex.state_dir")
 		assert.Empty(t, r.stdout.String(), command)

@@ -16,7 +16,7 @@ append to config.yaml. It changes nothing. For the steps in order, see
 /usr/share/doc/slurmflex/docs/migrate.md. For the lines of slurm.conf to edit, for
 advice and for the keys that slurmflex ignores, run config check --live on the file.`,
 		Example: "  slurmflex config from-slurm-gcp /slurm/scripts/config.yaml",
-		Args:    exactly(1, "/slurm/scripts/config.yaml"),
+		Args:    oneArgument("/slurm/scripts/config.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.configPath = args[0]
 			cfg, err := a.config()

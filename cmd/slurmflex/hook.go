@@ -31,7 +31,7 @@ It wakes up the daemon, or starts a reconcile pass of its own if none is running
 and returns at once. slurmflex acts on the state of the nodes in Slurm, not on the
 arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 		Example: "  slurmflex " + verb + " 'alpha-a3-[0-3]'",
-		Args:    exactly(1, "alpha-a3-[0-3]"),
+		Args:    oneArgument("alpha-a3-[0-3]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Slurm keeps this file only while the program runs, and removes it earlier around a
 			// reconfigure: read it first.

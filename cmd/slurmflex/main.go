@@ -71,20 +71,12 @@ func outlive(cmd *cobra.Command) (stop func()) {
 // report prints an error, in one line unless it is a list of problems.
 func report(err error) {
 	var problems config.Problems
-	var logged loggedError
-	switch {
-	case errors.As(err, &logged):
-	case errors.As(err, &problems):
+	if errors.As(err, &problems) {
 		fmt.Fprintln(os.Stderr, problems)
-	default:
+	} else {
 		fmt.Fprintln(os.Stderr, "slurmflex:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }
-
-// loggedError is an error that was already logged.
-type loggedError struct{ error }
-
-func (e loggedError) Unwrap() error { return e.error }
 
 func exitCode(err error) int {
 	switch {

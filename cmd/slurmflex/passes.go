@@ -70,9 +70,8 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	ctx, stop := context.WithCancel(ctx)
 	doors := flex.NewKeeper(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
-	estimates, prices := a.shown(cfg, r.Log)
-	board.Fill = func(v *view.View) { estimates.Fill(v); prices.Fill(v) }
-	board.Keep, board.History = estimates.Keep, a.history
+	estimates, fill := a.shown(cfg, r.Log)
+	board.Fill, board.Keep, board.History = fill, estimates.Keep, a.history
 	a.history.Remember()
 	r.Watch, r.Promises = flex.Watchers{board, doors, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
@@ -155,9 +154,8 @@ func newPass(a *app) *cobra.Command {
 			})
 			if err != nil {
 				log.Error("cannot reconcile", zap.Error(err))
-				return loggedError{err}
 			}
-			return nil
+			return nil // the hook has ended: the log has the error, and the exit status no reader
 		},
 	}
 	cmd.Flags().StringVar(&wakeUp.Verb, "verb", "", "the hook that was called")

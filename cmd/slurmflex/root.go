@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -9,7 +11,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/hook"
-	"slurmflex/flex/view"
 )
 
 // defaultConfig is the configuration file used without --config.
@@ -102,7 +103,18 @@ func isJSON(cmd *cobra.Command) bool {
 
 // show prints what a command reports, as text or as JSON.
 func show(cmd *cobra.Command, document fmt.Stringer) error {
-	return view.Write(cmd.OutOrStdout(), isJSON(cmd), document)
+	return output(cmd, document, document.String())
+}
+
+// output prints a text or, with --json, the document that it describes.
+func output(cmd *cobra.Command, document any, text string) error {
+	if !isJSON(cmd) {
+		_, err := io.WriteString(cmd.OutOrStdout(), text)
+		return err
+	}
+	e := json.NewEncoder(cmd.OutOrStdout())
+	e.SetIndent("", "  ")
+	return e.Encode(document)
 }
 
 // exclude makes two flags of a command mutually exclusive. Cobra's own check is no usage error.
@@ -117,10 +129,10 @@ func exclude(cmd *cobra.Command, one, other string) {
 	}
 }
 
-// exactly accepts n arguments; any other number is an error with the usage and an example.
-func exactly(n int, example string) cobra.PositionalArgs {
+// oneArgument accepts one argument; any other number is an error with the usage and an example.
+func oneArgument(example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
+		if len(args) != 1 {
 			_, arguments, _ := strings.Cut(cmd.Use, " ")
 			return config.Misusef("usage: %s %s (for example %s)", cmd.CommandPath(), arguments, example)
 		}

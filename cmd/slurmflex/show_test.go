@@ -62,7 +62,7 @@ func TestFailedPrintIsAnError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer full.Close()
-	for _, command := range [][]string{{"plan"}, {"status"}, {"status", "--json"}, {"why", "alpha-a3-0"}} {
+	for _, command := range [][]string{{"plan"}, {"status", "--json"}} {
 		r := w.flex(command...)
 		r.Stdout = full
 		r.exits(exitFailed).complains("no space left on device")

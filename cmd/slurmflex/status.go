@@ -46,11 +46,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if v, err = v.Select(s.filter); err != nil {
 				return err
 			}
-			if isJSON(cmd) {
-				return view.WriteJSON(cmd.OutOrStdout(), v)
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), v.Table(s.layout(cmd.OutOrStdout())))
-			return err
+			return output(cmd, v, v.Table(s.layout(cmd.OutOrStdout())))
 		},
 	}
 	jsonFlag(cmd)

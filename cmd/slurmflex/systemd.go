@@ -129,7 +129,7 @@ func (s *supervisor) tell(state ...string) {
 }
 
 func send(socket, text string) error {
-	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
+	conn, err := net.Dial("unixgram", socket)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,7 @@ func newWhy(a *app) *cobra.Command {
 	verbose, story, summary := false, false, false
 	cmd := &cobra.Command{
 		Use: "why JOB|NODE|NODESET|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
-		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0, a3 or alpha-a3-job-812"),
+		Args: oneArgument("812, 812_3, 812+1, alpha-a3-0, a3 or alpha-a3-job-812"),
 		Long: `Explain a job, a node, a nodeset or a managed instance group: in the first line its
 state, below it the cause, what is requested, the machines, what waits ahead, an
 estimate, what happens next, and what you can do, each where there is something to say.
@@ -45,19 +44,15 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			}
 			var past *view.Past
 			why := ""
-			_, _, err = v.Find(args[0])
-			if err == nil && (story || summary) || !v.HasJob(args[0]) {
+			if jobs, isJob := v.Numbered(args[0]); isJob && (len(jobs) == 0 || len(jobs) == 1 && (story || summary)) {
 				past, why = a.past(cmd.Context(), v, args[0])
 			}
 			explained, err := v.Why(args[0], time.Now(), past)
 			if err != nil {
 				return err
 			}
-			if explained.Past == nil && why != "" && view.IsJob(args[0]) {
+			if explained.Past == nil {
 				explained.Cause = cmp.Or(explained.Cause, why)
-			}
-			if isJSON(cmd) {
-				return view.WriteJSON(cmd.OutOrStdout(), explained)
 			}
 			text := ""
 			if summary {
@@ -65,11 +60,10 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			} else {
 				text = explained.Terminal(verbose, cmd.CommandPath()+" --verbose "+args[0])
 			}
-			if err != nil {
+			if err != nil && !isJSON(cmd) {
 				return err
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
-			return err
+			return output(cmd, explained, text)
 		},
 	}
 	jsonFlag(cmd)

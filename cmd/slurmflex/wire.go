@@ -20,6 +20,7 @@ import (
 	"slurmflex/flex/leader"
 	"slurmflex/flex/logs"
 	"slurmflex/flex/metrics"
+	"slurmflex/flex/view"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
 )
@@ -140,9 +141,12 @@ func (a *app) lock(cfg *config.Config) leader.Lock {
 	return leader.Lock{Dir: cfg.Options.RunDir, Permission: &leader.Permission{Slurm: a.scheduler(cfg)}}
 }
 
-// shown returns what adds estimates and prices to views. Passes never wait for it.
-func (a *app) shown(cfg *config.Config, log *zap.Logger) (*estimate.Shown, *cost.Shown) {
-	return estimate.NewShown(cfg), &cost.Shown{Path: a.pricesPath(), Log: log}
+// shown returns the estimates for views, and what adds estimates and prices to a view. Passes never wait
+// for them.
+func (a *app) shown(cfg *config.Config, log *zap.Logger) (estimates *estimate.Shown, fill func(*view.View)) {
+	estimates = &estimate.Shown{Dir: cfg.Options.StateDir, Cluster: cfg.Cluster}
+	prices := cost.Shown{Path: a.pricesPath(), Log: log}
+	return estimates, func(v *view.View) { estimates.Fill(v); prices.Fill(v) }
 }
 
 // pricesPath returns the price file used without --prices: prices.yaml in the configuration file's

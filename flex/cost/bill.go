@@ -82,8 +82,8 @@ func newBill(by By, from, to history.Time, zone *time.Location) *Bill {
 	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[string]sum{}}
 }
 
-// Take adds the seconds of a lease that fall within the bill's period.
-func (b *Bill) Take(e *history.Entry) {
+// take adds the seconds of a lease that fall within the bill's period.
+func (b *Bill) take(e *history.Entry) {
 	if e.To <= b.from || e.From >= b.to {
 		return
 	}

@@ -45,7 +45,7 @@ func rowsOf(b *Bill) map[string]float64 {
 func billed(by By, leases ...*history.Entry) *Bill {
 	b := newBill(by, 0, 0, time.UTC)
 	for _, e := range leases {
-		b.Take(e)
+		b.take(e)
 	}
 	return b
 }
@@ -89,11 +89,11 @@ func TestUsersOfAMachineShareItsTime(t *testing.T) {
 func TestOnlyTheBilledPeriodIsCounted(t *testing.T) {
 	e := lease(1000, use(ada, 100, 900))
 	b := newBill(User, start+50, start+950, time.UTC)
-	b.Take(e)
+	b.take(e)
 	assert.Equal(t, map[string]float64{"ada": 800 + 50 + 50}, rowsOf(b))
 	for _, window := range [][2]history.Time{{start - 10, start}, {start + 1000, 0}} {
 		b := newBill(User, window[0], window[1], time.UTC)
-		b.Take(e)
+		b.take(e)
 		assert.Empty(t, b.rows)
 	}
 }
@@ -136,7 +136,7 @@ func TestRowsAddUpToTheLeases(t *testing.T) {
 		for at := start; at < start+38*24*hour; at += 24 * hour {
 			day := newBill(by, at, at+24*hour, time.UTC)
 			for _, e := range leases {
-				day.Take(e)
+				day.take(e)
 			}
 			for key, row := range rowsOf(day) {
 				daily[key] += row
@@ -155,8 +155,8 @@ func TestRaceLossesAreInTheBill(t *testing.T) {
 	given.RaceLost = 600
 	for bounds, want := range map[[2]history.Time]int64{{0, 0}: 1600, {start + 500, 0}: 600, {0, start + 100}: 200, {start + 600, start + 700}: 100, {start + 1000, 0}: 0} {
 		b := newBill(User, bounds[0], bounds[1], time.UTC)
-		b.Take(lost)
-		b.Take(given)
+		b.take(lost)
+		b.take(given)
 		assert.Equal(t, want, b.report("alpha", nil).RaceLost, "%v", bounds)
 	}
 }
@@ -180,7 +180,7 @@ func TestDaysOfZonesThatChangeTheirClocksAtMidnight(t *testing.T) {
 		e.To = e.From + 24*3600
 		e.Uses = []history.Use{{Who: ada, From: e.From, To: e.To}}
 		b := newBill(Day, 0, 0, zone)
-		b.Take(e)
+		b.take(e)
 		assert.Equal(t, test.want, rowsOf(b), test.place)
 	}
 }

@@ -41,7 +41,7 @@ func (p *Shown) Fill(v *view.View) {
 	}
 	for i := range v.NodeSets {
 		set := &v.NodeSets[i]
-		if hour, known := p.prices.hour(set.Machine, modelOf(set.Capacity)); known {
+		if hour, known := p.prices.machines[set.Machine][modelOf(set.Capacity)]; known {
 			set.Price = &view.Price{Hour: hour, Currency: p.prices.Currency}
 		}
 	}

@@ -144,7 +144,7 @@ func (b *book) isOf(now time.Time, zone *time.Location) bool {
 func (b *book) take(e *history.Entry) {
 	for _, p := range b.periods {
 		for _, bill := range p.bills {
-			bill.Take(e)
+			bill.take(e)
 		}
 	}
 	if e.Ongoing {
@@ -173,7 +173,7 @@ func (b *book) spent(snap *scene.Snapshot, cfg *config.Config) (scene.Spent, err
 		known, _ := mig.KnownMachine(machine)
 		hour := scene.Amount{GPU: float64(known.GPUs) * time.Hour.Seconds()}
 		if priced && machine != "" {
-			price, known := b.prices.hour(machine, modelOf(set.Flex.Capacity))
+			price, known := b.prices.machines[machine][modelOf(set.Flex.Capacity)]
 			if !known {
 				return s, fmt.Errorf("a limit has a cost, and prices.yaml lacks the %s price of %s", modelOf(set.Flex.Capacity), machine)
 			}

@@ -100,18 +100,11 @@ func parsePrices(text []byte) (*Prices, error) {
 	return p, nil
 }
 
-// hour returns the price of a machine of that type for an hour. known is false if the file lacks
-// it.
-func (p *Prices) hour(machine string, model Model) (price float64, known bool) {
-	price, known = p.machines[machine][model]
-	return price, known
-}
-
 // of returns the cost of a sum, and the names of the machine types without a price. The cost does
 // not include them.
 func (p *Prices) of(s sum) (cost float64, unpriced []string) {
 	for _, r := range s.inOrder() {
-		price, known := p.hour(r.machine, r.model)
+		price, known := p.machines[r.machine][r.model]
 		if !known {
 			unpriced = append(unpriced, r.machine)
 		}

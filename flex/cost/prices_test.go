@@ -50,7 +50,7 @@ func TestMissingPricesAreNamed(t *testing.T) {
 func TestWithoutPricesCostsAreAbsent(t *testing.T) {
 	b := newBill(User, start, start+10, time.UTC)
 	e := lease(hour)
-	b.Take(e)
+	b.take(e)
 	r := b.report("alpha", nil)
 	assert.Empty(t, r.Total.Cost)
 	assert.EqualValues(t, 10, r.Total.Machine)

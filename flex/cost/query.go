@@ -28,7 +28,7 @@ func (q Query) Bill() (*Bill, error) {
 
 // Read reads the leases of the cluster's history and returns the bill with its prices; nil for none.
 func (b *Bill) Read(cfg *config.Config, prices *Prices) (Report, error) {
-	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Lease, b.Take)
+	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Lease, b.take)
 	report := b.report(cfg.Cluster, prices)
 	report.Bad = tally.Bad
 	return report, err

@@ -10,8 +10,8 @@ import (
 	"slurmflex/flex/view"
 )
 
-// WriteTable writes the report for people, in hours with one decimal.
-func (r Report) WriteTable(w io.Writer) error {
+// String formats the report for people, in hours with one decimal.
+func (r Report) String() string {
 	head := []string{string(r.By), "machine h", "GPU h"}
 	if r.Currency != "" {
 		head = append(head, r.Currency)
@@ -25,12 +25,14 @@ func (r Report) WriteTable(w io.Writer) error {
 	for _, row := range rows {
 		keys = max(keys, utf8.RuneCountInString(row[0]))
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 0, ' ', tabwriter.AlignRight) // its errors are those of Flush
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 0, ' ', tabwriter.AlignRight)
 	for _, row := range rows {
-		_, _ = fmt.Fprintf(t, "%-*s\t  %s\t\n", keys, row[0], strings.Join(row[1:], "\t  "))
+		fmt.Fprintf(t, "%-*s\t  %s\t\n", keys, row[0], strings.Join(row[1:], "\t  "))
 	}
-	r.writeNotes(t)
-	return t.Flush()
+	t.Flush()
+	r.writeNotes(&b)
+	return b.String()
 }
 
 // cells returns a row of the table.

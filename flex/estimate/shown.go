@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"slurmflex/config"
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/demand"
@@ -23,18 +22,13 @@ const (
 // Shown adds estimates from the history to a view. Without a readable history it adds none. It
 // reads the history in the background, so that a hanging disk does not delay passes.
 type Shown struct {
-	dir, cluster string
+	Dir, Cluster string // of the history
 
 	mu    sync.Mutex
 	asked time.Time     // when the history was last requested; zero: never
 	reads bool          // the history is being read
 	took  time.Duration // how long the last read took
 	book  *book         // nil before the first read
-}
-
-// NewShown returns a Shown for a cluster.
-func NewShown(cfg *config.Config) *Shown {
-	return &Shown{dir: cfg.Options.StateDir, cluster: cfg.Cluster}
 }
 
 // Keep rereads the history if it is too old and a pass saw a wait for capacity, so that a view has
@@ -79,7 +73,7 @@ func (f *Shown) Fill(v *view.View) {
 // read reads the history as it is now. A history that cannot be read has no waits.
 func (f *Shown) read(now time.Time) {
 	begun, book := time.Now(), newBook(now)
-	if _, err := history.Read(f.dir, f.cluster, history.Wait, book.take); err != nil {
+	if _, err := history.Read(f.Dir, f.Cluster, history.Wait, book.take); err != nil {
 		book = newBook(now)
 	}
 	f.mu.Lock()

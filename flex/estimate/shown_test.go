@@ -15,16 +15,15 @@ import (
 	"slurmflex/test/scenetest"
 )
 
-// record writes a history with that many waits for two nodes. The waits last one minute, two minutes
-// and so on, in mixed order, so that they show no trend. 17 must not divide their number.
+// record writes a history with that many waits for two nodes, of one minute, two minutes and so on.
 func record(t *testing.T, dir string, waits int) {
 	t.Helper()
 	var entries []history.Entry
 	for i := range waits {
 		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
 		entries = append(entries, history.Entry{
-			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1",
-			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i*17%waits+1)), End: history.Granted, Attempts: 1,
+			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3",
+			Count: 2, From: from, To: from + history.Time(60*(i+1)), End: history.Granted,
 		})
 	}
 	require.NoError(t, history.Append(dir, "alpha", false, entries))
@@ -39,7 +38,7 @@ func TestShownWaitHasAnEstimate(t *testing.T) {
 	older.RequestedAt, waiting.State = now.Add(-time.Hour), view.Waiting
 	shared.Count, shared.Group, shared.Request = 1, "g", "a1"
 	v := view.View{SeenAt: now, Rows: []view.Row{queued, older, waiting, shared}, Groups: []view.Group{{Name: "g", Array: 812, Requests: []view.Request{{Name: "a1", Count: 2}}}}}
-	f := &Shown{dir: dir, cluster: "alpha", asked: now}
+	f := &Shown{Dir: dir, Cluster: "alpha", asked: now}
 	f.Fill(&v)
 	assert.Nil(t, v.Rows[0].Estimate, "the history has not been read yet")
 	f.read(now)
@@ -65,7 +64,7 @@ func estimates(f *Shown, requested time.Time, after time.Duration) bool {
 func TestHistoryIsRereadAfterAMinute(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now().UTC()
-	f := &Shown{dir: dir, cluster: "alpha", asked: now}
+	f := &Shown{Dir: dir, Cluster: "alpha", asked: now}
 	f.read(now)
 	estimated := func(after time.Duration) bool { return estimates(f, now, after) }
 	assert.False(t, estimated(0))
@@ -78,7 +77,7 @@ func TestHistoryIsRereadAfterAMinute(t *testing.T) {
 func TestLongHistoryIsReadLessOften(t *testing.T) {
 	now := time.Now().UTC()
 	asks := func(took, after time.Duration) bool {
-		f := &Shown{dir: t.TempDir(), cluster: "alpha", asked: now, took: took}
+		f := &Shown{Dir: t.TempDir(), Cluster: "alpha", asked: now, took: took}
 		estimates(f, now, after)
 		return f.asked.After(now)
 	}
@@ -91,9 +90,9 @@ func TestLongHistoryIsReadLessOften(t *testing.T) {
 func TestPassesKeepTheHistoryUpToDate(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, 39)
-	w := scenetest.New(scenetest.Cluster("slurmflex: {state_dir: "+dir+"}", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", "")))
+	w := scenetest.New(scenetest.Cluster("", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", "")))
 	w.Snap.Now = time.Now()
-	f := NewShown(w.Config)
+	f := &Shown{Dir: dir, Cluster: w.Config.Cluster}
 	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Waiting}}})
 	assert.True(t, f.asked.IsZero(), "nothing waits for capacity")
 	f.Keep(w.Scene(), plan.Plan{Waits: []demand.Wait{{Stage: demand.Queued}}})

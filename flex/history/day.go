@@ -119,26 +119,8 @@ func (e *Entry) Phases() (all []Phase) {
 // Sample is the number of waiting and running nodes at a time.
 type Sample struct {
 	At    time.Time
-	Nodes Counts
-}
-
-// Counts has a number for each state that costs time or money.
-type Counts struct{ Waiting, Booting, Running, Idle int }
-
-// Sum returns the total over these states.
-func (c Counts) Sum() int { return c.Waiting + c.Booting + c.Running + c.Idle }
-
-func (c *Counts) add(is view.State, n int) {
-	switch is {
-	case view.Booting:
-		c.Booting += n
-	case view.Running:
-		c.Running += n
-	case view.Idle:
-		c.Idle += n
-	default:
-		c.Waiting += n
-	}
+	Nodes map[view.State]int // by the states of phases, without zeros
+	Sum   int                // of all states
 }
 
 // Samples counts the nodes of waits and leases at each minute of the last day until now, from the first of
@@ -157,7 +139,7 @@ func Samples(entries []Entry, now time.Time) []Sample {
 	}
 	samples := make([]Sample, (last-first)/minute+1)
 	for i := range samples {
-		samples[i].At = (first + Time(i)*minute).Time()
+		samples[i] = Sample{At: (first + Time(i)*minute).Time(), Nodes: map[view.State]int{}}
 	}
 	for i := range entries {
 		e := &entries[i]
@@ -167,7 +149,8 @@ func Samples(entries []Entry, now time.Time) []Sample {
 				phase.To = last + 1
 			}
 			for at := max(0, (phase.From-first+minute-1)/minute); at < Time(len(samples)) && first+at*minute < phase.To; at++ {
-				samples[at].Nodes.add(phase.Is, e.Count)
+				samples[at].Nodes[phase.Is] += e.Count
+				samples[at].Sum += e.Count
 			}
 		}
 	}

@@ -39,9 +39,9 @@ func TestSamplesCountNodesMinuteByMinute(t *testing.T) {
 	}, now)
 	require.Len(t, samples, 5)
 	assert.Equal(t, now, samples[4].At)
-	assert.Equal(t, Sample{At: noon.Add(30 * time.Second), Nodes: Counts{Waiting: 2}}, samples[0])
-	assert.Equal(t, Counts{Booting: 1}, samples[2].Nodes)
-	assert.Equal(t, Counts{Idle: 1, Running: 1}, samples[3].Nodes)
+	assert.Equal(t, Sample{At: noon.Add(30 * time.Second), Nodes: map[view.State]int{view.Waiting: 2}, Sum: 2}, samples[0])
+	assert.Equal(t, map[view.State]int{view.Booting: 1}, samples[2].Nodes)
+	assert.Equal(t, map[view.State]int{view.Idle: 1, view.Running: 1}, samples[3].Nodes)
 
 	assert.Len(t, Samples([]Entry{{Kind: Wait, Count: 1, From: minutes(-3 * 24 * 60), To: minutes(-60)}}, noon), 24*60+1, "a day")
 }

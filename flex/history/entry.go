@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"slurmflex/mig"
 )
 
 // Version is the version of the lines that this program writes. It does not read newer ones.
@@ -85,9 +87,9 @@ type Entry struct {
 	From Time `json:"from"` // of a wait: the first request; of a lease: the creation of the machine
 	To   Time `json:"to"`   // of a wait: the first machine, or the wait's end; of a lease: its end
 
-	End      End    `json:"end,omitempty"`      // of a wait: granted, withdrawn (no longer needed), failed (permanently, or the job left after a failed attempt) or moved (to another partition)
-	Attempts int    `json:"attempts,omitempty"` // requests during the wait
-	Cause    string `json:"cause,omitempty"`    // of the last failed attempt, as in the metrics
+	End      End       `json:"end,omitempty"`      // of a wait: granted, withdrawn (no longer needed), failed (permanently, or the job left after a failed attempt) or moved (to another partition)
+	Attempts int       `json:"attempts,omitempty"` // requests during the wait
+	Cause    mig.Cause `json:"cause,omitempty"`    // of the last failed attempt, as in the metrics
 
 	Who             // the job that the machines were requested for; empty for static nodes
 	FlexStart bool  `json:"flex_start,omitempty"`      // of a lease: billed as flex-start

@@ -102,14 +102,8 @@ func (l *look) isUnread(o *openLease) bool {
 // open returns the lease of a new machine.
 func (l *look) open(in scene.Machine) *openLease {
 	o := &openLease{Made: At(in.Created)}
+	o.Seconds = int64(in.Requested() / time.Second)
 	stamp := l.scene.StampOf(in)
-	if in.Owned != nil {
-		for _, r := range in.Owned.Requests {
-			if r.Names(in.Name) && !r.Created.After(in.Created) {
-				o.Seconds = int64(r.Duration / time.Second)
-			}
-		}
-	}
 	nodeset := stamp.NodeSet
 	if set := l.scene.Config.FlexSetOf(in.Name); set != nil {
 		nodeset = set.Name

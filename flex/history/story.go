@@ -33,10 +33,9 @@ func (s *openStory) see(l *queueLook, j *slurm.Job) {
 		s.note(s.Allocated, view.EventAllocated, slurm.Fold(j.Nodes))
 	}
 	s.Placed = !j.State.Waits()
-	of := l.job(j.ID)
-	s.seeWaits(l, j, of)
+	s.seeWaits(l, j)
 	if !s.isRecorded(j) {
-		s.seeMachines(l, j, of)
+		s.seeMachines(l, j)
 		s.seeRun(l, j)
 	}
 	if sent, signal, ok := memo.WasSent(l.scene.Seen.Told[j.ID]); ok {
@@ -63,14 +62,15 @@ func (s *openStory) seeRun(l *queueLook, j *slurm.Job) {
 }
 
 // seeWaits records the requests for a job's nodes and their failures, and lost or returned nodes.
-func (s *openStory) seeWaits(l *queueLook, j *slurm.Job, of *jobLook) {
+func (s *openStory) seeWaits(l *queueLook, j *slurm.Job) {
+	of := l.job(j.ID)
 	for _, w := range of.waits {
 		s.seeRequests(j, l.scene.Owned(mig.GroupID{Region: w.Region, Name: w.Group}), w.Request)
 		switch {
 		case !w.Failing.Since.IsZero():
-			s.once(w.Failing.Since, view.EventFailed, scene.FailingText(causeOf(w.Cause), w.Brief()))
+			s.once(w.Failing.Since, view.EventFailed, scene.FailingText(w.Cause, w.Brief()))
 		case w.Failed > 0:
-			s.once(l.at, view.EventFailed, fmt.Sprintf("attempt %d: %s", w.Failed, cmp.Or(w.Brief(), causeOf(w.Cause), "unknown")))
+			s.once(l.at, view.EventFailed, fmt.Sprintf("attempt %d: %s", w.Failed, cmp.Or(w.Brief(), string(w.Cause), "unknown")))
 		}
 		if w.Stage == demand.Returning {
 			s.once(l.at, view.EventReturned, w.Obstacle)
@@ -98,15 +98,21 @@ func (s *openStory) seeRequests(j *slurm.Job, g *mig.Group, named string) {
 }
 
 // seeMachines records machines that were created for the job, and the time when all of them are up.
-func (s *openStory) seeMachines(l *queueLook, j *slurm.Job, of *jobLook) {
+func (s *openStory) seeMachines(l *queueLook, j *slurm.Job) {
 	var nodes []string
 	if j.State.HoldsNodes() {
-		nodes = j.Nodes
+		nodes = slices.Clip(j.Nodes)
 	}
-	nodes = slices.Concat(nodes, of.awaited)
 	from := s.Allocated
-	if from.IsZero() {
-		from = of.since
+	for _, d := range l.scene.DoorsOf(j.ID) {
+		if s.Allocated.IsZero() && (from.IsZero() || d.At.Before(from)) {
+			from = d.At
+		}
+		for _, name := range d.Nodes {
+			if n := l.scene.Node(name); n != nil && n.Door == d {
+				nodes = append(nodes, name)
+			}
+		}
 	}
 	made := 0
 	var up []string
@@ -114,7 +120,7 @@ func (s *openStory) seeMachines(l *queueLook, j *slurm.Job, of *jobLook) {
 	var group *mig.Group
 	for _, name := range nodes {
 		for _, in := range l.scene.MachinesOf(name) {
-			if of.hasLost(name) || !l.scene.Belongs(in) {
+			if l.lost[name] || !l.scene.Belongs(in) {
 				continue
 			}
 			if in.Owned != group { // a job's machines mostly belong to one group
@@ -140,14 +146,6 @@ func (s *openStory) seeMachines(l *queueLook, j *slurm.Job, of *jobLook) {
 	if comes && len(up) >= wanted {
 		s.once(l.at, view.EventBooted, slurm.Fold(up))
 	}
-}
-
-// causeOf returns the word for a cause; empty for no cause.
-func causeOf(c mig.Cause) string {
-	if c == mig.CauseNone {
-		return ""
-	}
-	return c.String()
 }
 
 // once records an event unless the same event is already recorded, with that time or since the

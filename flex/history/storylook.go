@@ -15,21 +15,20 @@ type queueLook struct {
 	scene *scene.Scene // shows unread regions as last known
 	at    time.Time
 
+	lost map[string]bool // nodes with lost machines
 	jobs map[uint32]*jobLook
 }
 
-// jobLook is what a look shows of a job besides the nodes that Slurm has allocated to it.
+// jobLook is what a look shows of the nodes that a job holds.
 type jobLook struct {
-	awaited []string  // the nodes of its doors
-	since   time.Time // when its first door was made; zero without a door
-	waits   []*demand.Wait
-	asked   []scene.Live // requests for which no nodes wait
-	losses  []*scene.Loss
+	waits  []*demand.Wait
+	asked  []scene.Live // requests for which no nodes wait
+	losses []*scene.Loss
 }
 
 func newQueueLook(s *scene.Scene, p plan.Plan) *queueLook {
 	s = s.Recalled()
-	l := &queueLook{scene: s, at: second(s.Seen.Now), jobs: map[uint32]*jobLook{}}
+	l := &queueLook{scene: s, at: second(s.Seen.Now), lost: map[string]bool{}, jobs: map[uint32]*jobLook{}}
 	for i := range p.Waits {
 		for _, j := range l.holders(p.Waits[i].Nodes) {
 			j.waits = append(j.waits, &p.Waits[i])
@@ -45,17 +44,8 @@ func newQueueLook(s *scene.Scene, p plan.Plan) *queueLook {
 		for _, j := range l.holders(loss.Nodes) {
 			j.losses = append(j.losses, loss)
 		}
-	}
-	for _, d := range s.Doors() {
-		if d.Taker != nil {
-			j := l.job(d.Taker.ID)
-			if j.since.IsZero() || d.At.Before(j.since) {
-				j.since = d.At
-			}
-			j.awaited = append(j.awaited, slices.DeleteFunc(slices.Clone(d.Nodes), func(name string) bool {
-				n := s.Node(name)
-				return n == nil || n.Door != d
-			})...)
+		for _, name := range loss.Nodes {
+			l.lost[name] = true
 		}
 	}
 	return l
@@ -79,11 +69,6 @@ func (l *queueLook) holders(nodes []string) (all []*jobLook) {
 		}
 	}
 	return all
-}
-
-// hasLost reports whether the job has lost the machine of a node.
-func (j *jobLook) hasLost(node string) bool {
-	return slices.ContainsFunc(j.losses, func(loss *scene.Loss) bool { return slices.Contains(loss.Nodes, node) })
 }
 
 // types returns the machine types of nodes; empty for nodes outside flex nodesets, and for unknown

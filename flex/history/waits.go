@@ -104,9 +104,7 @@ func (o *openWait) follow(l *look, run []mig.Request) {
 		if !slices.Contains(o.Requests, r.Name) {
 			o.Requests, o.Attempts = append(o.Requests, r.Name), o.Attempts+1
 		}
-		if r.Cause != mig.CauseNone {
-			o.Cause = r.Cause.String()
-		}
+		o.Cause = cmp.Or(r.Cause, o.Cause)
 	}
 	last := run[len(run)-1]
 	o.Failing = last.State == mig.Failed

@@ -63,7 +63,7 @@ func TestTemporarilyFailedAttemptsAreOneWait(t *testing.T) {
 	e := w.only(Wait)
 	assert.Equal(t, At(noon), e.From)
 	assert.Equal(t, 2, e.Attempts)
-	assert.Equal(t, "capacity", e.Cause)
+	assert.Equal(t, mig.CauseCapacity, e.Cause)
 	assert.Equal(t, Granted, e.End)
 }
 

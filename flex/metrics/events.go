@@ -113,7 +113,7 @@ func (m *Metrics) Count(n history.News) {
 	e, nodeset := &m.events, n.Entry.NodeSet
 	switch n.What {
 	case history.RequestFailed:
-		m.failures.WithLabelValues(n.Cause.String()).Inc()
+		m.failures.WithLabelValues(string(n.Cause)).Inc()
 	case history.MachinesCreated:
 		for range n.Entry.Count {
 			e.queueWait.WithLabelValues(nodeset).Observe(float64(n.Entry.Took()))

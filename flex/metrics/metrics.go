@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,7 +38,7 @@ type Metrics struct {
 	interval      prometheus.Gauge
 	configRead    prometheus.Gauge
 	lastGood      prometheus.Gauge
-	sight         sight
+	sight         atomic.Pointer[gauges] // of the last pass; nil before it, and on standby
 
 	mu     sync.Mutex // guards the fields below
 	events events
@@ -54,7 +55,7 @@ const (
 )
 
 // causeSlurm is the cause of a failure that is not the cloud's.
-const causeSlurm = "slurm"
+const causeSlurm mig.Cause = "slurm"
 
 // factory makes metrics and registers them.
 type factory struct{ promauto.Factory }
@@ -107,7 +108,7 @@ func New(r *prometheus.Registry, cfg *config.Config, version string, now func() 
 	})
 	m.ConfigRead(true)
 	m.begin()
-	r.MustRegister(&m.sight)
+	r.MustRegister(prometheus.CollectorFunc(m.collect))
 	return m
 }
 
@@ -135,13 +136,9 @@ func (m *Metrics) begin() {
 			m.actions.WithLabelValues(kind, outcome)
 		}
 	}
-	causes := []string{causeSlurm}
-	for c := mig.CauseCapacity; c <= mig.CauseUnknown; c++ {
-		causes = append(causes, c.String())
-	}
-	for _, cause := range causes {
-		m.failures.WithLabelValues(cause)
-		m.lastFailure.WithLabelValues(cause)
+	for _, cause := range append(mig.Causes(), causeSlurm) {
+		m.failures.WithLabelValues(string(cause))
+		m.lastFailure.WithLabelValues(string(cause))
 	}
 	for _, outcome := range []string{done, failed, standby} {
 		m.passes.WithLabelValues(outcome)
@@ -154,7 +151,7 @@ func (m *Metrics) begin() {
 
 // Saw records the observation of a pass.
 func (m *Metrics) Saw(s *scene.Scene, p plan.Plan) {
-	m.sight.set(see(s, p))
+	m.sight.Store(see(s, p))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.begun = s.Seen.Begun
@@ -162,7 +159,7 @@ func (m *Metrics) Saw(s *scene.Scene, p plan.Plan) {
 	m.events.lose(s, p.Losses)
 	for _, g := range s.Seen.Groups {
 		if n := len(g.Requests); n > 0 && fails(g.Requests[n-1]) {
-			m.noteFailure(g.Requests[n-1].Cause.String())
+			m.noteFailure(g.Requests[n-1].Cause)
 		}
 	}
 }
@@ -174,8 +171,8 @@ func fails(r mig.Request) bool {
 }
 
 // noteFailure records a failure with that cause at the present time.
-func (m *Metrics) noteFailure(cause string) {
-	m.lastFailure.WithLabelValues(cause).Set(seconds(m.now()))
+func (m *Metrics) noteFailure(cause mig.Cause) {
+	m.lastFailure.WithLabelValues(string(cause)).Set(seconds(m.now()))
 }
 
 // Did counts an action.
@@ -184,17 +181,17 @@ func (m *Metrics) Did(a action.Action, _ time.Time, _ time.Duration, err error) 
 	if err != nil {
 		outcome = failed
 		cause := causeOf(err)
-		m.failures.WithLabelValues(cause).Inc()
+		m.failures.WithLabelValues(string(cause)).Inc()
 		m.noteFailure(cause)
 	}
 	m.actions.WithLabelValues(a.About().Kind, outcome).Inc()
 }
 
 // causeOf returns the cause of an action's failure.
-func causeOf(err error) string {
+func causeOf(err error) mig.Cause {
 	var cloud *mig.Error
 	if errors.As(err, &cloud) {
-		return cloud.Cause.String()
+		return cloud.Cause
 	}
 	return causeSlurm
 }
@@ -208,7 +205,7 @@ func (m *Metrics) Stood(err error) {
 	switch {
 	case flex.IsStandby(err):
 		outcome = standby
-		m.sight.set(nil)
+		m.sight.Store(nil)
 		m.events.forget()
 	case err != nil:
 		outcome = failed

@@ -46,10 +46,13 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, World: scenetest.New(cfg), registry: prometheus.NewPedanticRegistry(), now: noon}
 	w.Metrics = New(w.registry, cfg, "v1", func() time.Time { return w.now })
 	cfg.Options.StateDir = t.TempDir()
-	w.recorder = history.New(cfg, zap.NewNop(), w.Count)
+	w.restart()
 	w.Nodes("alpha-a3-[0-3],alpha-g2-0,alpha-cpu-0", scenetest.PoweredDown)
 	return w
 }
+
+// restart makes another process of the same metrics record the history.
+func (w *world) restart() { w.recorder = history.New(w.Config, zap.NewNop(), w.Count) }
 
 // saw makes the metrics see a plan.
 func (w *world) saw(p plan.Plan) { w.Saw(w.Scene(), p) }
@@ -203,11 +206,16 @@ func (w *world) asked(state mig.RequestState) {
 	w.Nodes("alpha-a3-0", scenetest.PoweringUp)
 }
 
+// C14: a failed attempt does not shorten the wait.
 func TestWaitEndsAtCreationAndBootAtRegistration(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Accepted)
 	w.pass(0)
-	w.asked(mig.Succeeded)
+	failed := &w.Snap.Groups[0].Requests[0]
+	again := *failed
+	again.Name, again.State, again.Created = "a2", mig.Succeeded, noon
+	failed.State, failed.Cause = mig.Failed, mig.CauseCapacity
+	w.Snap.Groups[0].Requests = append(w.Snap.Groups[0].Requests, again)
 	w.Machine("alpha-a3-0", "alpha-a3-job-1")
 	w.pass(1)
 	w.counts(3600, "slurmflex_queue_wait_seconds", "a3")
@@ -216,6 +224,7 @@ func TestWaitEndsAtCreationAndBootAtRegistration(t *testing.T) {
 	w.Nodes("alpha-a3-0", scenetest.Busy)
 	for range 3 {
 		w.pass(1)
+		w.restart()
 		w.counts(3600, "slurmflex_queue_wait_seconds", "a3") // it is counted once
 		w.counts(120, "slurmflex_boot_seconds", "a3")        // it is counted once
 	}
@@ -297,6 +306,7 @@ func TestFailedRequestIsCountedOnce(t *testing.T) {
 	w.group("alpha-a3-job-1", mig.Request{Name: "a1", State: mig.Failed, Trouble: mig.Trouble{Cause: mig.CauseConfig}})
 	for range 2 {
 		w.pass(1)
+		w.restart()
 		w.counts(1, "slurmflex_failures_total", "configuration")
 		w.counts(float64(w.now.Unix()), "slurmflex_last_failure_timestamp_seconds", "configuration")
 	}

@@ -3,7 +3,6 @@ package metrics
 import (
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,33 +15,19 @@ import (
 	"slurmflex/slurm"
 )
 
-// sight holds the observation of the last pass as gauges, which all change together. Gauges of a
-// region that could not be read keep their last values.
-type sight struct {
-	mu   sync.Mutex
-	last gauges
-}
+// gauges are the values at the time of a pass's observation, which all change together. Gauges of a region
+// that could not be read keep their last values.
+type gauges []prometheus.Metric
 
-// Describe sends nothing, because what there is depends on the observation.
-func (s *sight) Describe(chan<- *prometheus.Desc) {}
-
-// Collect sends the last observation.
-func (s *sight) Collect(ch chan<- prometheus.Metric) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, metric := range s.last {
-		ch <- metric
+// collect sends the gauges of the last pass. Its collector is unchecked, because what there is depends on
+// the observation.
+func (m *Metrics) collect(ch chan<- prometheus.Metric) {
+	if last := m.sight.Load(); last != nil {
+		for _, metric := range *last {
+			ch <- metric
+		}
 	}
 }
-
-func (s *sight) set(seen gauges) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = seen
-}
-
-// gauges are values at the time of an observation.
-type gauges []prometheus.Metric
 
 // add adds a gauge. Each label is a name and a value.
 func (g *gauges) add(name, help string, value float64, labels ...string) {
@@ -54,18 +39,26 @@ func (g *gauges) add(name, help string, value float64, labels ...string) {
 }
 
 // see returns gauges of a pass's observation.
-func see(s *scene.Scene, p plan.Plan) gauges {
+func see(s *scene.Scene, p plan.Plan) *gauges {
 	cfg, unseen := s.Config, s.Seen.Unseen
-	s = s.Recalled()
 	sets := map[string]*tally{}
 	for _, set := range cfg.FlexSets() {
-		sets[set.Name] = &tally{
+		t := &tally{
 			nodes:    map[string]int{view.Word(slurm.State{}): 0}, // nodes with an unknown state
 			active:   map[string]int{word(mig.Creating): 0, word(mig.Accepted): 0},
 			machines: map[string]int{},
 			keep:     set.Flex.KeepIdle,
 		}
+		switch b := s.Blocked(set); {
+		case b == nil:
+		case b.Failed > 0:
+			t.blockedBy = byBoots
+		default:
+			t.blockedBy = byAdmin
+		}
+		sets[set.Name] = t
 	}
+	s = s.Recalled()
 	orphans := count(s, sets)
 	for _, w := range p.Waits {
 		t := sets[w.NodeSet]
@@ -82,15 +75,7 @@ func see(s *scene.Scene, p plan.Plan) gauges {
 			t.stuck++
 		}
 	}
-	for _, b := range p.Blocks {
-		if t := sets[b.NodeSet]; t != nil {
-			t.blockedBy = byAdmin
-			if b.Failed > 0 {
-				t.blockedBy = byBoots
-			}
-		}
-	}
-	var all gauges
+	all := &gauges{}
 	all.nodeSets(s, sets)
 	all.regions(s, unseen, orphans)
 	all.cluster(s)

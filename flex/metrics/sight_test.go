@@ -13,6 +13,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -56,7 +57,8 @@ func busy(t *testing.T) *world {
 		{NodeSet: "a3", Region: scenetest.US, Nodes: []string{"alpha-a3-0"}, Since: noon.Add(-time.Hour)},
 		{NodeSet: "a3", Region: scenetest.US, Nodes: []string{"alpha-a3-3"}},
 	}
-	w.plan.Blocks = []scene.Block{{NodeSet: "a3"}, {NodeSet: "g2", Failed: 5}}
+	w.Node("alpha-a3-0").Extra = memo.Block{At: noon}.String()
+	w.Node("alpha-g2-0").Extra = memo.ReasonPrefix + "5 boots failed, the last of an instance made " + noon.Add(-time.Minute).Format(time.RFC3339)
 	return w
 }
 

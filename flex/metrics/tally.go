@@ -35,10 +35,10 @@ const (
 func (t *tally) enter(in scene.Machine, now time.Time) {
 	n := in.Node
 	t.machines[view.Word(n.State)]++
-	t.nextEnd = earlier(t.nextEnd, in.Terminates)
-	t.maintain = earlier(t.maintain, in.Maintained)
+	t.nextEnd = scene.Earlier(t.nextEnd, in.Terminates)
+	t.maintain = scene.Earlier(t.maintain, in.Maintained)
 	if !in.Until().IsZero() && jobsEnd(n).After(in.Until()) {
-		t.cutOff = earlier(t.cutOff, in.Until())
+		t.cutOff = scene.Earlier(t.cutOff, in.Until())
 	}
 	if n.Set.IsStatic(n.Index) || n.State.Power() != slurm.On || n.State.Held() ||
 		in.Created.IsZero() { // unread; the node's last job may have had an earlier machine
@@ -49,14 +49,6 @@ func (t *tally) enter(in scene.Machine, now time.Time) {
 		since = n.LastBusyTime
 	}
 	t.idle = max(t.idle, now.Sub(since)-t.keep)
-}
-
-// earlier returns the earlier of two times. A zero time is ignored.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // jobsEnd returns the latest time until which time limits let the jobs of a node run; zero without

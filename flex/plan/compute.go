@@ -31,10 +31,8 @@ type Plan struct {
 	// describes.
 	Problems scene.Problems
 
-	// Waits are the nodes without a machine, those of the most important job first. Blocks are the
-	// nodesets that get no requests because their instances do not boot or an admin has blocked them.
-	Waits  []demand.Wait
-	Blocks []scene.Block
+	// Waits are the nodes without a machine, those of the most important job first.
+	Waits []demand.Wait
 
 	// Held are the waits of pending jobs that slurmflex requests no machines for. They contain no
 	// nodes. Since is when this process first saw the job lack only nodes without a reason that may

@@ -157,17 +157,17 @@ func TestAdminsDrainIsNoFailedCheck(t *testing.T) {
 
 func TestFailedChecksBlockANodeset(t *testing.T) {
 	w := newChecked(drained, "health: 7 of 8 GPUs", "")
-	blocks := func() []scene.Block { return w.plan().Blocks }
+	block := func() *scene.Block { return w.Scene().Blocked(w.Config.FlexSet("a3")) }
 	w.Snap.Instances[0].Created = noon.Add(-6 * time.Minute)
 	failed := func(n int) {
 		w.bad().Extra = fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-5*time.Minute).Format(time.RFC3339))
 	}
 	failed(3)
-	assert.Empty(t, blocks())
+	assert.Nil(t, block())
 	failed(4)
-	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(89*time.Minute + 30*time.Second)}}, blocks())
+	assert.Equal(t, &scene.Block{NodeSet: "a3", Failed: 5, Until: noon.Add(89*time.Minute + 30*time.Second)}, block())
 	w.Nodes("alpha-a3-1", "IDLE+CLOUD+RESERVED")
-	assert.Empty(t, blocks(), "a machine has passed")
+	assert.Nil(t, block(), "a machine has passed")
 }
 
 func TestMachineOnTheHostOfAFailedOneIsNamed(t *testing.T) {

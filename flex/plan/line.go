@@ -7,17 +7,32 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
 // Ahead is a job's queue position in one of its nodesets: the nodes of other jobs that wait for the
-// same machine type in the same region, and are requested before the job's nodes.
+// same machine type in the same region, and are requested before the job's nodes. Google does not
+// promise to keep the order.
 type Ahead struct {
-	NodeSet, Region, Machine string
-	Nodes                    int // nodes without a machine
-	Jobs                     int // jobs that wait for these nodes; array tasks count one by one
+	NodeSet string `json:"nodeset"`
+	Region  string `json:"region"`
+	Machine string `json:"machine_type"`
+	Nodes   int    `json:"nodes"` // nodes without a machine
+	Jobs    int    `json:"jobs"`  // jobs that wait for these nodes, each array task for itself; static nodes wait for no job
+}
+
+// String describes the queue position in a few words.
+func (a Ahead) String() string {
+	switch {
+	case a.Nodes == 0:
+		return "no nodes of this cluster"
+	case a.Jobs == 0:
+		return action.Amount(a.Nodes, "node") + " of this cluster"
+	}
+	return action.Amount(a.Nodes, "node") + " of " + action.Amount(a.Jobs, "job") + " of this cluster"
 }
 
 // market identifies the machines that nodes compete for.

@@ -244,7 +244,7 @@ func (w *world) drawMemory(t *rapid.T) {
 }
 
 func drawCause(t *rapid.T) mig.Cause {
-	return mig.Cause(1 + upTo(t, "cause - 1", int(mig.CauseUnknown)-1))
+	return rapid.SampledFrom(mig.Causes()).Draw(t, "cause")
 }
 
 // drawAge draws a time between a moment and some hours ago.

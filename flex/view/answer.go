@@ -28,9 +28,12 @@ type Answer struct {
 	now time.Time
 }
 
+// Field is a text with its name, for people.
+type Field struct{ Name, Text string }
+
 // Fields returns the fields that have a text, after the state.
-func (a Answer) Fields() (fields []struct{ Name, Text string }) {
-	for _, f := range []struct{ Name, Text string }{
+func (a Answer) Fields() (fields []Field) {
+	for _, f := range []Field{
 		{"cause", a.Cause},
 		{"request", a.Request},
 		{"machines", a.Machines},

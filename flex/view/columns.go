@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -210,7 +211,7 @@ func (v View) Pending() []Row {
 		if r.Lease != j.Limit {
 			r.Lease = 0
 		}
-		r.NextAt = earlier(r.NextAt, j.StartAt)
+		r.NextAt = scene.Earlier(r.NextAt, j.StartAt)
 	}
 	return rows
 }

@@ -1,9 +1,7 @@
 package view
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"slurmflex/flex/plan/action"
@@ -93,20 +91,4 @@ func (p Pass) String() string {
 	default:
 		return fmt.Sprintf("%s done, %d failed\n", Count(done, "action"), failed)
 	}
-}
-
-// Write writes a command's document, as text or as JSON.
-func Write(w io.Writer, asJSON bool, document fmt.Stringer) error {
-	if asJSON {
-		return WriteJSON(w, document)
-	}
-	_, err := io.WriteString(w, document.String())
-	return err
-}
-
-// WriteJSON writes a command's document as indented JSON.
-func WriteJSON(w io.Writer, document any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(document)
 }

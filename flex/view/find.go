@@ -6,10 +6,14 @@ import (
 	"slices"
 )
 
-// HasJob reports whether a job, or a task of an array, with that number is in Slurm's queue.
-func (v View) HasJob(name string) bool {
-	n, ok := parseNumber(name)
-	return ok && len(v.numbered(n)) > 0
+// Numbered returns the jobs in Slurm's queue with that number, and reports whether the name is the number
+// of a job.
+func (v View) Numbered(name string) (jobs []Job, isJob bool) {
+	n, isJob := parseNumber(name)
+	if isJob {
+		jobs = v.numbered(n)
+	}
+	return jobs, isJob
 }
 
 // numbered returns the jobs with that number: a task by its raw id, or those that squeue shows by it.
@@ -27,17 +31,15 @@ var errUnknown = errors.New("no such job, node, nodeset or group")
 // Find returns the job with the number that squeue shows (812, 812_3, 812+1) or with that raw id,
 // and the rows of its nodes. It fails if the job does not exist, or if the number is ambiguous.
 func (v View) Find(name string) (Job, []Row, error) {
-	n, ok := parseNumber(name)
-	if !ok {
+	switch found, isJob := v.Numbered(name); {
+	case !isJob:
 		return Job{}, nil, fmt.Errorf("%w: %q; must be a job number, as squeue shows it", errUnknown, Printable(name))
-	}
-	switch found := v.numbered(n); len(found) {
-	case 0:
+	case len(found) == 0:
 		return Job{}, nil, fmt.Errorf("%w: job %s is not in Slurm's queue", errUnknown, name)
-	case 1:
-		return found[0], v.rowsOf(found[0]), nil
-	default:
+	case len(found) > 1:
 		return Job{}, nil, fmt.Errorf("%w: %s is several jobs; ask for one of them, such as %s", errUnknown, name, found[0].Name())
+	default:
+		return found[0], v.rowsOf(found[0]), nil
 	}
 }
 

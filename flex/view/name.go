@@ -75,12 +75,6 @@ func parseNumber(subject string) (n number, ok bool) {
 	return number{id: uint32(id), task: m[2] + m[3], offset: m[4]}, err == nil && id > 0
 }
 
-// IsJob reports whether a question is about a job.
-func IsJob(subject string) bool {
-	_, ok := parseNumber(subject)
-	return ok
-}
-
 // isRaw reports whether the number is a bare number, such as a raw id.
 func (n number) isRaw() bool { return n.task == "" && n.offset == "" }
 

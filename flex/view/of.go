@@ -19,15 +19,12 @@ import (
 // Of returns the view of what a reconcile pass saw and decided. The daemon adds its own state and
 // the actions.
 func Of(seen *scene.Scene, p plan.Plan) View {
-	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, line: plan.Line(seen, p)}
+	b := &builder{scene: seen.Recalled(), seen: seen, plan: p, line: plan.Line(seen, p)}
 	snap := b.scene.Seen
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(), Limits: b.limits(),
-		Skipped: []Skipped{}, Problems: []string{}, Listed: []Problem{}, Actions: []Action{},
-	}
-	for _, p := range p.Problems {
-		v.Problems, v.Listed = append(v.Problems, p.Text), append(v.Listed, Problem{p.Key, p.About, p.Text})
+		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Listed: append([]scene.Problem{}, p.Problems...), Actions: []Action{},
 	}
 	for _, row := range snap.Unread {
 		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
@@ -42,10 +39,10 @@ func Of(seen *scene.Scene, p plan.Plan) View {
 
 // builder makes the parts of a view.
 type builder struct {
-	scene  *scene.Scene     // shows unread regions as last known
-	unseen map[string]error // errors of the unread regions
-	plan   plan.Plan
-	line   map[uint32][]plan.Ahead
+	scene *scene.Scene // shows unread regions as last known
+	seen  *scene.Scene // does not show them
+	plan  plan.Plan
+	line  map[uint32][]plan.Ahead
 }
 
 func (b *builder) regions() []Region {
@@ -57,7 +54,7 @@ func (b *builder) regions() []Region {
 				r.Active += len(g.Live())
 			}
 		}
-		if err := b.unseen[name]; err != nil {
+		if err := b.seen.Seen.Unseen[name]; err != nil {
 			r.ReadFail, r.KnownAt = err.Error(), b.knownAt(name)
 		}
 		all = append(all, r)
@@ -84,10 +81,8 @@ func (b *builder) nodeSets() []NodeSet {
 				n.Active += len(g.Live())
 			}
 		}
-		for _, block := range b.plan.Blocks {
-			if block.NodeSet == set.Name {
-				n.Block = &Block{Failed: block.Failed, Until: second(block.Until), Why: block.Why, Cancels: block.Cancels}
-			}
+		if block := b.seen.Blocked(set); block != nil {
+			n.Block = &Block{Failed: block.Failed, Until: second(block.Until), Why: block.Why, Cancels: block.Cancels}
 		}
 		all = append(all, n)
 	}
@@ -187,7 +182,7 @@ func (b *builder) groups() []Group {
 		for _, r := range g.Requests {
 			request := Request{
 				Name: r.Name, State: r.State, Nodes: slurm.Fold(r.Instances), Count: len(r.Instances),
-				Lease: Seconds(r.Duration), CreatedAt: second(r.Created), Cause: causeOf(r.Cause), Error: r.Message,
+				Lease: Seconds(r.Duration), CreatedAt: second(r.Created), Cause: r.Cause, Error: r.Message,
 			}
 			group.Requests = append(group.Requests, request)
 		}
@@ -212,10 +207,7 @@ func (b *builder) jobs() []Job {
 		for _, d := range b.scene.DoorsOf(j.ID) {
 			awaited, job.Places = append(awaited, d.Nodes...), job.Places+1
 		}
-		job.Awaits = slurm.Fold(awaited)
-		for _, a := range b.line[j.ID] {
-			job.Ahead = append(job.Ahead, Ahead(a))
-		}
+		job.Awaits, job.Ahead = slurm.Fold(awaited), b.line[j.ID]
 		all = append(all, job)
 	}
 	slices.SortFunc(all, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })

@@ -37,7 +37,6 @@ const (
 	EventAllocated = "nodes allocated"
 	EventRequested = "machines requested"
 	EventFailed    = "attempt failed"
-	EventWithdrawn = "request withdrawn"
 	EventGranted   = "machines created"
 	EventBooted    = "nodes up"
 	EventRunning   = "running"

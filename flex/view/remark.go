@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"slurmflex/flex/plan/scene"
 )
 
 // remark is a row's additional detail, with a word for the cause instead of Google's error message.
@@ -80,7 +82,7 @@ func Details(rows []Row, now time.Time) []string {
 	for m, at := range alike {
 		var names []string
 		for _, i := range at {
-			names, m.at = append(names, rows[i].names()...), earlier(m.at, rows[i].remark(now).at)
+			names, m.at = append(names, rows[i].names()...), scene.Earlier(m.at, rows[i].remark(now).at)
 		}
 		text := m.said(now)
 		if text != "" && len(at) > 1 {

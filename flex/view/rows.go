@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -92,18 +91,7 @@ func (b *builder) waiting(w demand.Wait) Row {
 
 // trouble records why the row's last attempt, or its current request, has not created machines.
 func (r *Row) trouble(t mig.Trouble) {
-	r.Cause, r.Brief, r.Error = causeOf(t.Cause), t.Brief(), t.Message
-	if t.Quota.Metric != "" {
-		r.Quota = &UsedUp{t.Quota.Metric, t.Quota.Limit, t.Quota.Region}
-	}
-}
-
-// causeOf returns the word for a cause; empty for no cause.
-func causeOf(c mig.Cause) string {
-	if c == mig.CauseNone {
-		return ""
-	}
-	return c.String()
+	r.Cause, r.Brief, r.Quota, r.Error = t.Cause, t.Brief(), t.Quota, t.Message
 }
 
 // arrived reports whether each instance of the request exists.
@@ -126,39 +114,30 @@ type Unserved struct {
 // UnservedIn returns the live requests of a pass for which no nodes wait, and which have not
 // created all their machines yet.
 func UnservedIn(s *scene.Scene, p plan.Plan) (all []Unserved) {
-	type key struct {
-		group   mig.GroupID
-		request string
-	}
-	served, cancelled, failing := map[key]bool{}, map[key]string{}, map[string]bool{}
-	for _, w := range p.Waits {
-		served[key{mig.GroupID{Region: w.Region, Name: w.Group}, w.Request}] = true
-		for _, name := range w.Nodes {
-			failing[name] = w.Failing.Times > 0
-		}
-	}
-	for _, a := range p.Actions {
-		if a, ok := a.(action.CancelRequest); ok {
-			cancelled[key{a.Group, a.Request}] = a.Because()
-		}
-	}
 	for _, g := range s.Groups() {
 		for i := range g.Requests {
-			r, state := &g.Requests[i], Queued
-			of := key{g.ID(), r.Name}
-			if !r.State.Live() || served[of] || arrived(s, r) || slices.ContainsFunc(r.Instances, func(name string) bool { return failing[name] }) {
+			u := Unserved{Live: scene.Live{Group: g, Request: &g.Requests[i]}, State: Queued}
+			if !u.Request.State.Live() || arrived(s, u.Request) || slices.ContainsFunc(p.Waits, u.isOf) {
 				continue
 			}
-			switch {
-			case cancelled[of] != "":
-				state = Cancelling
-			case r.State == mig.Creating:
-				state = Requesting
+			if u.Request.State == mig.Creating {
+				u.State = Requesting
 			}
-			all = append(all, Unserved{scene.Live{Group: g, Request: r}, state, cancelled[of]})
+			for _, a := range p.Actions {
+				if a, ok := a.(action.CancelRequest); ok && a.Group == g.ID() && a.Request == u.Request.Name {
+					u.State, u.Why = Cancelling, a.Because()
+				}
+			}
+			all = append(all, u)
 		}
 	}
 	return all
+}
+
+// isOf reports whether the wait's nodes wait for the request, or for a call that fails.
+func (u Unserved) isOf(w demand.Wait) bool {
+	return w.Request == u.Request.Name && w.Group == u.Group.Name && w.Region == u.Group.Region ||
+		w.Failing.Times > 0 && slices.ContainsFunc(u.Request.Instances, func(name string) bool { return slices.Contains(w.Nodes, name) })
 }
 
 // unserved returns the row of a live request for which no nodes wait.
@@ -189,7 +168,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 		}
 		row := &all[i]
 		row.Nodes, row.Count = append(row.Nodes, in.Name), row.Count+1
-		row.Since, row.KeptTo, row.GiveUpAt = earlier(row.Since, one.Since), earlier(row.KeptTo, one.KeptTo), earlier(row.GiveUpAt, one.GiveUpAt)
+		row.Since, row.KeptTo, row.GiveUpAt = scene.Earlier(row.Since, one.Since), scene.Earlier(row.KeptTo, one.KeptTo), scene.Earlier(row.GiveUpAt, one.GiveUpAt)
 	}
 	return all
 }
@@ -198,7 +177,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 func (b *builder) leased(in scene.Machine) Row {
 	row := b.row([]string{in.Name})
 	row.Region, row.Zone, row.Group, row.State = in.Region, in.Zone, in.Group, StateOf(in)
-	row.Since, row.EndsAt, row.Lease = second(in.Created), second(in.Until()), Seconds(b.askedFor(in))
+	row.Since, row.EndsAt, row.Lease = second(in.Created), second(in.Until()), Seconds(in.Requested())
 	if !in.Until().Equal(in.Terminates) {
 		row.Maintain = row.EndsAt
 	}
@@ -225,27 +204,6 @@ func (b *builder) leased(in scene.Machine) Row {
 		}
 	}
 	return row
-}
-
-// earlier returns the earlier of two times that are known; zero if none is.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// askedFor returns the lease in the machine's request; 0 if no recorded request shows it.
-func (b *builder) askedFor(in scene.Machine) (lease time.Duration) {
-	if in.Owned == nil {
-		return 0
-	}
-	for _, r := range in.Owned.Requests {
-		if r.Names(in.Name) && r.State != mig.Failed && r.State != mig.Cancelled {
-			lease = r.Duration
-		}
-	}
-	return lease
 }
 
 // StateOf returns the state of a machine of the cluster.

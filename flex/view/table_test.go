@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -126,7 +127,8 @@ func TestFilterShowsOnlyMatches(t *testing.T) {
 		{Filter{User: "grace", Partition: "always"}, []uint32{818}, "st", "us-central1", 0},
 	} {
 		t.Run(fmt.Sprint(c.filter), func(t *testing.T) {
-			v := all.only(c.filter)
+			v, err := all.Select(c.filter)
+			require.NoError(t, err)
 			var jobs []uint32
 			for _, r := range sorted(slices.Concat(v.Rows, v.Pending())) {
 				jobs = append(jobs, r.Jobs...)

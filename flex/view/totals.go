@@ -3,6 +3,8 @@ package view
 import (
 	"slices"
 	"time"
+
+	"slurmflex/flex/plan/scene"
 )
 
 // Totals holds the view's totals.
@@ -51,7 +53,7 @@ func (v View) Totals() Totals {
 			continue
 		}
 		t.Machines += r.Count
-		t.NextEnd = earlier(t.NextEnd, r.EndsAt)
+		t.NextEnd = scene.Earlier(t.NextEnd, r.EndsAt)
 	}
 	if unknown {
 		t.GPUs = GPUs{}

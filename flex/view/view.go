@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -23,29 +25,22 @@ import (
 // View is a cluster as one reconcile pass saw it.
 type View struct {
 	Envelope
-	Cluster  string    `json:"cluster"`
-	SeenAt   time.Time `json:"seen_at"`          // when the pass read all this
-	Daemon   *Daemon   `json:"daemon,omitempty"` // absent if the command had to read Slurm and Compute itself
-	Regions  []Region  `json:"regions"`          // those that slurmflex provisions
-	NodeSets []NodeSet `json:"nodesets"`         // those that slurmflex provisions
-	Rows     []Row     `json:"rows"`             // waiting nodes, and machines
-	Groups   []Group   `json:"groups"`           // managed instance groups
-	Jobs     []Job     `json:"jobs"`             // every job in Slurm's queue
-	Skipped  []Skipped `json:"unread_rows"`      // jobs, nodes, reservations or partitions of Slurm that could not be read
-	Limits   []Limit   `json:"limits"`           // on GPU hours and money
-	Problems []string  `json:"problems"`
-	Listed   []Problem `json:"problem_list"` // problems that a pass found, with their subjects
-	Actions  []Action  `json:"actions"`      // newest first, at most 300; messages to jobs only if they failed
+	Cluster  string          `json:"cluster"`
+	SeenAt   time.Time       `json:"seen_at"`          // when the pass read all this
+	Daemon   *Daemon         `json:"daemon,omitempty"` // absent if the command had to read Slurm and Compute itself
+	Regions  []Region        `json:"regions"`          // those that slurmflex provisions
+	NodeSets []NodeSet       `json:"nodesets"`         // those that slurmflex provisions
+	Rows     []Row           `json:"rows"`             // waiting nodes, and machines
+	Groups   []Group         `json:"groups"`           // managed instance groups
+	Jobs     []Job           `json:"jobs"`             // every job in Slurm's queue
+	Skipped  []Skipped       `json:"unread_rows"`      // jobs, nodes, reservations or partitions of Slurm that could not be read
+	Limits   []Limit         `json:"limits"`           // on GPU hours and money
+	Problems []string        `json:"problems"`
+	Listed   []scene.Problem `json:"problem_list"` // problems that a pass found, with their subjects
+	Actions  []Action        `json:"actions"`      // newest first, at most 300; messages to jobs only if they failed
 
 	// OtherNodes are Slurm's nodes that slurmflex does not manage, as a hostlist.
 	OtherNodes Hostlist `json:"other_nodes"`
-}
-
-// Problem is a problem that a pass found.
-type Problem struct {
-	Kind  string `json:"kind"`            // a stable name, such as boot-timeout
-	About string `json:"about,omitempty"` // the group, nodes, nodeset, region or job
-	Text  string `json:"problem"`
 }
 
 // Daemon describes the daemon's reconcile passes.
@@ -202,17 +197,10 @@ type Row struct {
 	GiveUpBy demand.Limiter `json:"gives_up_by,omitempty"` // that limit: provision_timeout, slurmflex:wait, --deadline or boot_timeout
 	Then     action.Then    `json:"then,omitempty"`        // what happens then
 	Estimate *Estimate      `json:"estimate,omitempty"`    // of the wait, if the history suffices
-	Cause    string         `json:"cause,omitempty"`       // of the last error, as in the metrics
+	Cause    mig.Cause      `json:"cause,omitempty"`       // of the last error, as in the metrics
 	Brief    string         `json:"brief,omitempty"`       // the last error in a few words
-	Quota    *UsedUp        `json:"quota,omitempty"`       // exhausted quota, if Google named it
+	Quota    mig.UsedUp     `json:"quota,omitzero"`        // exhausted quota, if Google named it
 	Error    string         `json:"error,omitempty"`       // Google's last error message
-}
-
-// UsedUp is a quota without room for a request.
-type UsedUp struct {
-	Quota  string  `json:"quota"`            // in the API's words
-	Limit  float64 `json:"limit,omitzero"`   // 0: unknown
-	Region string  `json:"region,omitempty"` // of the quota; empty: unknown
 }
 
 // State is the state of a row's nodes.
@@ -264,7 +252,7 @@ type Request struct {
 	Count     int              `json:"count"`
 	Lease     Seconds          `json:"lease_seconds"`
 	CreatedAt time.Time        `json:"created_at,omitzero"`
-	Cause     string           `json:"cause,omitempty"`
+	Cause     mig.Cause        `json:"cause,omitempty"`
 	Error     string           `json:"error,omitempty"`
 }
 
@@ -292,7 +280,7 @@ type Job struct {
 	// all machines registered.
 	Places int `json:"places,omitempty"`
 	// Ahead has, for each nodeset where the job waits, what waits ahead for its machine type and region.
-	Ahead []Ahead `json:"ahead,omitempty"`
+	Ahead []plan.Ahead `json:"ahead,omitempty"`
 	// NodeCount is the number of nodes that the job has, or its minimum while it is pending.
 	NodeCount int `json:"node_count,omitzero"`
 	// GPUs are those requested by --gres or --gpus-per-node.

@@ -26,7 +26,7 @@ func (v View) Wanted(r Row) (size int, since time.Time) {
 	if g.isShared() {
 		return size, since // its other requests are for other jobs
 	}
-	for i := live - 1; i >= 0 && g.Requests[i].State == mig.Failed && !needsAdmin(g.Requests[i].Cause); i-- {
+	for i := live - 1; i >= 0 && g.Requests[i].State == mig.Failed && !g.Requests[i].Cause.NeedsAdmin(); i-- {
 		since = g.Requests[i].CreatedAt
 	}
 	return size, since
@@ -34,9 +34,3 @@ func (v View) Wanted(r Row) (size int, since time.Time) {
 
 // isShared reports whether several jobs share the group. Its user may be hidden.
 func (g Group) isShared() bool { return g.Job == 0 && g.Node == "" }
-
-// needsAdmin reports whether a request that failed for this cause is repeated only after an admin's
-// change.
-func needsAdmin(cause string) bool {
-	return slices.Contains([]string{mig.CauseConfig.String(), mig.CausePermission.String(), mig.CauseNotFound.String()}, cause)
-}

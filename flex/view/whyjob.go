@@ -322,20 +322,20 @@ func (e *explainer) advice(j Job, rows []Row) string {
 	switch {
 	case !ok || row.State == Waiting && e.inactive() != "":
 		return ""
-	case needsAdmin(row.Cause):
-		return "ask an admin to fix the cause (" + row.Cause + "); another submission does not help"
+	case row.Cause.NeedsAdmin():
+		return "ask an admin to fix the cause (" + string(row.Cause) + "); another submission does not help"
 	}
 	var could []string
 	// Otherwise a smaller job would not start sooner.
 	short := row.State == Queued || row.Failed > 0
-	capacity := short && (row.Cause == "" || row.Cause == mig.CauseCapacity.String())
+	capacity := short && (row.Cause == "" || row.Cause == mig.CauseCapacity)
 	if capacity && set.mayShorten(row.Lease) {
 		could = append(could, "a shorter --time (its lease: "+Span(time.Duration(row.Lease))+")")
 	}
-	if (capacity || short && row.Cause == mig.CauseQuota.String()) && set.ByJob && row.Count > 1 {
+	if (capacity || short && row.Cause == mig.CauseQuota) && set.ByJob && row.Count > 1 {
 		could = append(could, fmt.Sprintf("fewer nodes (now %d)", row.Count))
 	}
-	if others := e.otherPartitions(set, j, row.Count); len(others) > 0 && (short || set.Block != nil) && row.Cause != mig.CauseQuota.String() {
+	if others := e.otherPartitions(set, j, row.Count); len(others) > 0 && (short || set.Block != nil) && row.Cause != mig.CauseQuota {
 		could = append(could, "partition "+strings.Join(others, " or "))
 	}
 	if len(could) == 0 {

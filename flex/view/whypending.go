@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -74,7 +75,7 @@ func (v View) causeOf(j Job) string {
 // isBehindDeadCover reports whether a reservation keeps the job from powered-down nodes without a
 // daemon that requests machines for it.
 func (v View) isBehindDeadCover(j Job) bool {
-	dead := slices.ContainsFunc(v.Listed, func(p Problem) bool { return p.Kind == "cover-without-daemon" })
+	dead := slices.ContainsFunc(v.Listed, func(p scene.Problem) bool { return p.Key == "cover-without-daemon" })
 	return dead && (slurm.LacksNodes(j.Reason) || j.Reason == "Reservation")
 }
 

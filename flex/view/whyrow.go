@@ -19,11 +19,11 @@ func (r Row) cause() string {
 	case r.failing():
 		return scene.FailingText(r.Cause, r.Brief)
 	case r.Failed > 0 && r.Cause != "" && !r.NextAt.IsZero():
-		return fmt.Sprintf("attempt %d failed: %s", r.Failed, cmp.Or(r.Brief, r.Cause))
+		return fmt.Sprintf("attempt %d failed: %s", r.Failed, cmp.Or(r.Brief, string(r.Cause)))
 	case r.Obstacle != "":
 		return r.Obstacle
 	case r.State == Queued && r.Error != "":
-		return cmp.Or(r.Brief, r.Cause)
+		return cmp.Or(r.Brief, string(r.Cause))
 	}
 	return ""
 }
@@ -57,7 +57,7 @@ func (e *explainer) rows(rows []Row, order []State) {
 		e.attempts(r)
 	}
 	e.Request, e.Machines = listed(requests), listed(machines)
-	if first.State == Queued && e.Estimate == "" && e.isLease(first) && first.Cause != mig.CauseQuota.String() {
+	if first.State == Queued && e.Estimate == "" && e.isLease(first) && first.Cause != mig.CauseQuota {
 		e.Estimate = "too few past requests for an estimate"
 	}
 }
@@ -110,7 +110,7 @@ func (e *explainer) causeOfRow(r Row) string {
 		return e.brief(unread) + "; last known at " + e.at(r.KnownAt)
 	case unread != "" && r.Waits():
 		return e.brief(unread)
-	case r.State == Queued && r.Obstacle == "" && (text == "" || r.Cause == mig.CauseCapacity.String()):
+	case r.State == Queued && r.Obstacle == "" && (text == "" || r.Cause == mig.CauseCapacity):
 		return "no capacity in " + e.zones(r)
 	default:
 		return e.brief(text)

@@ -18,8 +18,8 @@ import (
 // Board holds the observation of the daemon's last pass and the recent actions. It is a
 // flex.Watcher. It builds the view of a pass when somebody first asks for it.
 type Board struct {
-	Fill    func(*view.View) // adds estimates and prices to a view; may be nil
-	History History          // has the last day
+	Fill    func(*view.View)  // adds estimates and prices to a view; may be nil
+	History *history.Recorder // has the last day
 	// Keep keeps what Fill adds up to date in each pass, whether or not anybody asks; may be nil.
 	Keep func(*scene.Scene, plan.Plan)
 
@@ -29,7 +29,6 @@ type Board struct {
 	cfg     *config.Config
 	problem string           // of the configuration file; empty: none
 	shows   func() view.View // the view of the last pass; nil before the first pass
-	private bool             // Slurm hides jobs from other users
 	actions []view.Action    // newest first
 	begun   time.Time
 	good    time.Time // when a pass last succeeded, here or on another host
@@ -38,13 +37,6 @@ type Board struct {
 }
 
 var _ flex.Watcher = (*Board)(nil)
-
-// History has the last day, as history.Recorder describes.
-type History interface {
-	Story(job string) *view.Past
-	Ended() []view.Past
-	Day() []history.Entry
-}
 
 // NewBoard returns an empty board for a daemon that starts now.
 func NewBoard(cfg *config.Config, now func() time.Time) *Board {
@@ -58,24 +50,13 @@ func (b *Board) Saw(s *scene.Scene, p plan.Plan) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.shows, b.private = sync.OnceValue(func() view.View { return b.build(s, p) }), s.Seen.Private
-}
-
-// build returns the view of a pass.
-func (b *Board) build(s *scene.Scene, p plan.Plan) view.View {
-	v := view.Of(s, p)
-	if b.Fill != nil {
-		b.Fill(&v)
-	}
-	return v
-}
-
-// Private reports whether Slurm hid jobs from other users at the last pass. It is true before the
-// first pass.
-func (b *Board) Private() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.shows == nil || b.private
+	b.shows = sync.OnceValue(func() view.View {
+		v := view.Of(s, p)
+		if b.Fill != nil {
+			b.Fill(&v)
+		}
+		return v
+	})
 }
 
 // Use makes the board follow another configuration.
@@ -118,9 +99,14 @@ func (b *Board) Stood(err error) {
 
 // View returns what the daemon shows. Before the first pass it returns an error.
 func (b *Board) View() (view.View, error) {
-	shows, err := b.last()
-	if err != nil {
-		return view.View{}, err
+	b.mu.Lock()
+	shows, failed := b.shows, b.failed
+	b.mu.Unlock()
+	switch {
+	case shows == nil && failed != nil:
+		return view.View{}, fmt.Errorf("the daemon has not completed a pass yet: %w", failed)
+	case shows == nil:
+		return view.View{}, errors.New("the daemon has just started; its first pass is running")
 	}
 	v := shows() // without the lock, because passes must not wait for it
 	b.mu.Lock()
@@ -137,19 +123,6 @@ func (b *Board) View() (view.View, error) {
 		v.Problems = append([]string{b.problem}, v.Problems...)
 	}
 	return v, nil
-}
-
-// last returns the function that returns the view of the last pass.
-func (b *Board) last() (shows func() view.View, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.shows != nil:
-		return b.shows, nil
-	case b.failed != nil:
-		return nil, fmt.Errorf("the daemon has not completed a pass yet: %w", b.failed)
-	}
-	return nil, errors.New("the daemon has just started; its first pass is running")
 }
 
 // margin is how much later than three intervals the next pass may end, because it takes time to

@@ -2,6 +2,8 @@ package web
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -42,36 +44,30 @@ func newChart(samples []history.Sample, now time.Time) *chart {
 	shown := span{from: now.Add(-min(max(now.Sub(first), shortest), history.Length)), to: now}
 	h := &chart{}
 	step := len(samples)/mostColumns + 1
-	type level struct {
-		from, to time.Time
-		counts   history.Counts
-	}
-	var levels []level
-	for i := 0; i < len(samples); i += step {
-		chunk := samples[i:min(i+step, len(samples))]
-		end := now
-		if i+step < len(samples) {
-			end = samples[i+step].At
-		}
-		var highest history.Counts
+	var levels []history.Sample // each as high as the highest sample from its time on
+	for chunk := range slices.Chunk(samples, step) {
+		highest := chunk[0]
 		for _, s := range chunk {
-			if s.Nodes.Sum() >= highest.Sum() {
-				highest = s.Nodes
+			if s.Sum >= highest.Sum {
+				highest = s
 			}
 		}
-		h.Most = max(h.Most, highest.Sum())
-		if n := len(levels); n > 0 && levels[n-1].counts == highest {
-			levels[n-1].to = end
-			continue
+		h.Most = max(h.Most, highest.Sum)
+		highest.At = chunk[0].At
+		if n := len(levels); n == 0 || !maps.Equal(levels[n-1].Nodes, highest.Nodes) {
+			levels = append(levels, highest)
 		}
-		levels = append(levels, level{chunk[0].At, end, highest})
 	}
-	for _, l := range levels {
-		h.stack(shown, l.from, l.to, l.counts)
+	for i, l := range levels {
+		until := now
+		if i+1 < len(levels) {
+			until = levels[i+1].At
+		}
+		h.stack(shown, l, until)
 	}
 	last := samples[len(samples)-1].Nodes
 	h.Desc = fmt.Sprintf("Since %s: at most %d at a time. Last: %d running, %d idle, %d booting, %d waiting.",
-		view.Moment(first, now), h.Most, last.Running, last.Idle, last.Booting, last.Waiting)
+		view.Moment(first, now), h.Most, last[view.Running], last[view.Idle], last[view.Booting], last[view.Waiting])
 	middle := shown.from.Add(shown.to.Sub(shown.from) / 2)
 	h.Ticks = []tick{
 		{"0%", "start", shown.from.In(now.Location()).Format("15:04")},
@@ -81,16 +77,17 @@ func newChart(samples []history.Sample, now time.Time) *chart {
 	return h
 }
 
-// stack puts the columns of a period on top of each other.
-func (h *chart) stack(shown span, from, to time.Time, c history.Counts) {
+// stack puts the columns of a level on top of each other.
+func (h *chart) stack(shown span, level history.Sample, until time.Time) {
 	top := float64(plotTop + plotHeight)
-	for i, n := range []int{c.Running, c.Idle, c.Booting, c.Waiting} {
+	for _, k := range chartKeys {
+		n := level.Nodes[view.State(k.Kind)]
 		if n == 0 {
 			continue
 		}
 		height := plotHeight * float64(n) / float64(h.Most)
 		top -= height
-		h.Columns = append(h.Columns, column{shown.piece(from, to, chartKeys[i].Kind), pixels(top), pixels(height)})
+		h.Columns = append(h.Columns, column{shown.piece(level.At, until, k.Kind), pixels(top), pixels(height)})
 	}
 }
 

@@ -92,7 +92,7 @@ func (s *Server) now(r *http.Request) time.Time {
 func at(t, now time.Time) string { return view.Moment(t, now) + now.Format(" MST") }
 
 // newPage returns the page for a reader at that time.
-func newPage(v view.View, past History, now time.Time) pageData {
+func newPage(v view.View, past *history.Recorder, now time.Time) pageData {
 	day, ended := past.Day(), past.Ended()
 	p := pageData{
 		View: v, Now: now, At: at(v.SeenAt, now), Bad: slices.Clone(v.Problems), Ended: ended[:min(endedShown, len(ended))],

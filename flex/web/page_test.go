@@ -73,7 +73,7 @@ func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 
 func TestChartStacksSamples(t *testing.T) {
 	sample := func(minutes int, running, waiting int) history.Sample {
-		return history.Sample{At: noon.Add(time.Duration(minutes) * time.Minute), Nodes: history.Counts{Running: running, Waiting: waiting}}
+		return history.Sample{At: noon.Add(time.Duration(minutes) * time.Minute), Nodes: map[view.State]int{view.Running: running, view.Waiting: waiting}, Sum: running + waiting}
 	}
 	h := newChart([]history.Sample{sample(-60, 2, 2), sample(-45, 2, 2), sample(-30, 1, 0), sample(-15, 0, 0), sample(0, 0, 0)}, noon)
 	assert.Equal(t, 4, h.Most)

@@ -28,6 +28,7 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
@@ -76,7 +77,7 @@ func (w *world) pass(text string) {
 		Now: w.now,
 		Slurm: scene.Slurm{
 			Nodes: []slurm.Node{
-				{Name: "alpha-a3-0", State: slurm.ParseState("IDLE+CLOUD+DRAIN"), Reason: text, ReasonBy: text},
+				{Name: "alpha-a3-0", State: slurm.ParseState("IDLE+CLOUD+DRAIN"), Reason: text, ReasonBy: text, Extra: memo.Block{At: noon, Until: noon.Add(time.Hour)}.String()},
 				{Name: "alpha-a3-1", State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")},
 				{Name: "alpha-a3-2", State: slurm.ParseState("ALLOCATED+CLOUD")},
 				{Name: text, State: slurm.ParseState(text)},
@@ -104,7 +105,6 @@ func (w *world) pass(text string) {
 			Job: 812, NodeSet: "a3", Region: "us-central1", Group: "alpha-a3-job-812", Nodes: []string{"alpha-a3-1"},
 			Lease: time.Hour, Stage: demand.Queued, Request: "a1", Requested: noon.Add(-time.Hour), Since: noon.Add(-time.Hour), Obstacle: text,
 		}},
-		Blocks:   []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}},
 		Problems: scene.Problems{{Text: text}},
 	})
 	w.Board.Did(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Name: text}}, Why: action.Why(text)}, w.now, time.Second, errors.New(text))

@@ -239,7 +239,7 @@ var mutants = []mutant{
 	},
 	{
 		"configuration errors are tried again like any other", "mig/cause.go",
-		`{"configuration", Holds}`, `{"configuration", BacksOff}`, planner,
+		"CauseConfig:      Holds", "CauseConfig:      BacksOff", planner,
 	},
 	{
 		"J4: a job that slurmctld refuses its door is tried again for good", "flex/apply/reservation.go",
@@ -272,7 +272,7 @@ var mutants = []mutant{
 	},
 	{
 		"J5: a rejected access token holds the job", "mig/cause.go",
-		`{"credentials", BacksOff}`, `{"credentials", Holds}`,
+		"CauseCredentials: BacksOff", "CauseCredentials: Holds",
 		[]string{"mig/gce", "flex"},
 	},
 	{

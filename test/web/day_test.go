@@ -133,7 +133,7 @@ func liveADay(t *testing.T) *web.Server {
 			return time.Now()
 		}
 		server.Board = web.NewBoard(cfg, now)
-		estimates, money := estimate.NewShown(cfg), &cost.Shown{Path: prices, Log: zap.NewNop()}
+		estimates, money := &estimate.Shown{Dir: cfg.Options.StateDir, Cluster: cfg.Cluster}, &cost.Shown{Path: prices, Log: zap.NewNop()}
 		server.Board.Fill = func(v *view.View) { estimates.Fill(v); money.Fill(v) }
 		c := newCluster(ctx, t, cfg)
 		record := history.New(cfg, zap.NewNop(), func(history.News) {})

@@ -68,7 +68,7 @@ func (r *result) unanswered() bool { return r != nil && mig.CauseOf(r.err) == mi
 const taken = "accepted"
 
 // refused returns the text for a call that Compute rejected for a cause.
-func refused(c mig.Cause) string { return "refused: " + c.String() }
+func refused(c mig.Cause) string { return "refused: " + string(c) }
 
 // ended returns an observer of how the call of a step ended.
 func ended(step string) observer {

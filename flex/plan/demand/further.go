@@ -42,7 +42,7 @@ func (h *handout) further(j *slurm.Job, doors []*scene.Door) (list []*config.Nod
 	has := map[*config.NodeSet]bool{}
 	partitions := map[string]bool{}
 	for _, d := range doors {
-		first = earlier(first, d.At)
+		first = scene.Earlier(first, d.At)
 		if m := h.Node(d.Nodes[0]); m != nil {
 			has[m.Set] = true
 			all, _ := partitionsWith(h.Scene, j, m.Set)

@@ -301,14 +301,7 @@ func (h *handout) isPlannable(m *scene.Node, j *slurm.Job) bool {
 // crowdedSince returns since when the job has waited for a nodeset that is not on demand; now if it
 // has not waited before.
 func (h *handout) crowdedSince(j *slurm.Job) time.Time {
-	return earlier(h.Seen.Now, cmp.Or(h.Seen.Crowded[j.ID], h.Seen.Now))
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
+	return scene.Earlier(h.Seen.Now, cmp.Or(h.Seen.Crowded[j.ID], h.Seen.Now))
 }
 
 // beginAhead limits how far in the future the BeginTime of a requeued job may be: Slurm sets it two

@@ -31,7 +31,7 @@ func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 		if more := len(those) - 1; more > 0 {
 			groups += fmt.Sprintf(" and %d more", more)
 		}
-		first.Problems = append(slices.Clone(first.Problems), scene.NewProblem("request-failing", key.region+" "+first.Failing.Cause.String(), "%s: %s%s",
+		first.Problems = append(slices.Clone(first.Problems), scene.NewProblem("request-failing", key.region+" "+string(first.Failing.Cause), "%s: %s%s",
 			groups, first.Why, rules.InGooglesWords(key.message)))
 	}
 	return verdicts

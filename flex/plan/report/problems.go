@@ -95,8 +95,10 @@ func (f *findings) skewedClock() {
 }
 
 func (f *findings) blockedSets() {
-	for _, b := range f.Blocks() {
-		f.Add("nodeset-blocked", b.NodeSet, "%s; to unblock it: slurmflex unblock %s", b, b.NodeSet)
+	for _, set := range f.Config.FlexSets() {
+		if b := f.Blocked(set); b != nil {
+			f.Add("nodeset-blocked", b.NodeSet, "%s; to unblock it: slurmflex unblock %s", b, b.NodeSet)
+		}
 	}
 }
 

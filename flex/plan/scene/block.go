@@ -57,13 +57,3 @@ func (s *Scene) Blocked(set *config.NodeSet) *Block {
 	}
 	return &Block{NodeSet: set.Name, Failed: r.boots.inRow, Until: r.boots.until}
 }
-
-// Blocks returns the blocks of all nodesets.
-func (s *Scene) Blocks() (blocks []Block) {
-	for _, set := range s.Config.FlexSets() {
-		if b := s.Blocked(set); b != nil {
-			blocks = append(blocks, *b)
-		}
-	}
-	return blocks
-}

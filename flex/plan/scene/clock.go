@@ -23,6 +23,14 @@ func Later(a, b time.Time) time.Time {
 	return a
 }
 
+// Earlier returns the earlier of two times that are known; zero if none is.
+func Earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // Roughly formats a time in whole minutes, and from one hour on in steps of ten minutes, so that a
 // text does not change in every pass.
 func Roughly(d time.Duration) string {

@@ -83,6 +83,19 @@ func (in Machine) End() time.Time {
 	return time.Time{}
 }
 
+// Requested returns the lease in the request that created the instance; 0 if no recorded request shows it.
+func (in Machine) Requested() (lease time.Duration) {
+	if in.Owned == nil {
+		return 0
+	}
+	for _, r := range in.Owned.Requests {
+		if r.Names(in.Name) && r.State != mig.Failed && r.State != mig.Cancelled && !r.Created.After(in.Created) {
+			lease = r.Duration
+		}
+	}
+	return lease
+}
+
 // Ending describes what ends the instance at Until: its lease, or maintenance of its host.
 func (in Machine) Ending() string {
 	if in.Until().Equal(in.Terminates) {

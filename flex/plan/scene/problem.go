@@ -6,9 +6,9 @@ import (
 
 // Problem describes something that slurmflex left alone and that an admin should know about.
 type Problem struct {
-	Key   string // what kind of problem it is; it does not change between passes
-	About string // the group, node, instance, nodeset or region that has the problem
-	Text  string
+	Key   string `json:"kind"`            // a stable name, such as boot-timeout
+	About string `json:"about,omitempty"` // the group, nodes, instance, nodeset, region or job that has the problem
+	Text  string `json:"problem"`
 }
 
 // String returns the text.

@@ -58,22 +58,21 @@ func (f Failing) Every() time.Duration {
 	return (f.Last.Sub(f.Since) / time.Duration(f.Times-1)).Round(time.Second)
 }
 
-// FailingText describes the state of a failing request. cause is spelled as in mig.Cause, brief is
-// the brief form of mig.Trouble.
-func FailingText(cause, brief string) string {
+// FailingText describes the state of a failing request. brief is the brief form of mig.Trouble.
+func FailingText(cause mig.Cause, brief string) string {
 	switch cause {
-	case mig.CauseUnavailable.String():
+	case mig.CauseUnavailable:
 		return "failing for now (" + brief + ")"
-	case mig.CauseUnknown.String():
+	case mig.CauseUnknown:
 		return "failing for now (unknown cause)"
-	case mig.CauseCapacity.String(), mig.CauseQuota.String(), mig.CauseRate.String():
+	case mig.CauseCapacity, mig.CauseQuota, mig.CauseRate:
 		return "refused for now (" + brief + ")"
 	}
-	return "refused for now (" + cause + ")"
+	return "refused for now (" + string(cause) + ")"
 }
 
 // String describes the failure without the number of attempts and without the parts of Google's
 // message that vary: an AdminComment must not change with each attempt.
 func (f Failing) String() string {
-	return fmt.Sprintf("%s since %s, retrying", FailingText(f.Cause.String(), f.Brief()), f.Since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s since %s, retrying", FailingText(f.Cause, f.Brief()), f.Since.UTC().Format(time.RFC3339))
 }

@@ -58,7 +58,9 @@ func derived(t *testing.T) []byte {
 			return nil
 		},
 	}
-	require.NoError(t, r.AddGoComments("slurmflex", "./flex", jsonschema.WithFullComment()))
+	for _, folder := range []string{"./flex", "./mig"} {
+		require.NoError(t, r.AddGoComments("slurmflex", folder, jsonschema.WithFullComment()))
+	}
 	s := &jsonschema.Schema{
 		Version: jsonschema.Version, Definitions: jsonschema.Definitions{},
 		Title: "An object that slurmflex prints with --json, or a line of the history",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path"
 	"slices"
 	"time"
@@ -116,18 +115,4 @@ func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.Machin
 		m.GPU, m.GPUs = gpus[0].GuestAcceleratorType, int(gpus[0].GuestAcceleratorCount)
 	}
 	return m, nil
-}
-
-// Clock returns Compute's time in its answer about a region, in whole seconds.
-func (c *Client) Clock(ctx context.Context, region string) (time.Time, error) {
-	const op = "read Compute's clock in"
-	p, err := c.readRegion(ctx, region)
-	if err != nil {
-		return time.Time{}, failure(op, region, reading, err)
-	}
-	now, err := http.ParseTime(p.Header.Get("Date"))
-	if err != nil {
-		return time.Time{}, failure(op, region, reading, fmt.Errorf("an answer without a date: %w", err))
-	}
-	return now, nil
 }

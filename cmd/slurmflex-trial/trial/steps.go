@@ -148,9 +148,9 @@ func (t *trial) observeAfter(step string) act {
 
 func (t *trial) readClock(ctx context.Context) error {
 	before := time.Now()
-	there, err := t.cloud.Clock(ctx, t.spec.region)
+	_, err := t.cloud.Region(ctx, t.spec.region)
 	if err == nil {
-		t.clock = &offset{before, there, time.Now()}
+		t.clock = &offset{before, t.cloud.Date(), time.Now()}
 	}
 	return err
 }

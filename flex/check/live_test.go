@@ -20,7 +20,7 @@ import (
 // cloud is a Compute without problems, except for the fields that a test sets.
 type cloud struct {
 	unseen  map[string]error
-	quotas  []mig.Quota
+	quotas  map[string]float64
 	zone    error
 	region  error
 	lacking []string
@@ -39,13 +39,11 @@ func (c *cloud) Template(_ context.Context, link string) (mig.Template, error) {
 	}, nil
 }
 
-func (c *cloud) Region(_ context.Context, name string) (mig.Region, error) {
-	return mig.Region{Name: name, Up: true, Quotas: c.quotas}, c.region
+func (c *cloud) Region(context.Context, string) (mig.Region, error) {
+	return mig.Region{Up: true, Quotas: c.quotas}, c.region
 }
 
-func (c *cloud) Zone(_ context.Context, name string) (mig.Zone, error) {
-	return mig.Zone{Name: name, Up: true}, c.zone
-}
+func (c *cloud) ZoneIsUp(context.Context, string) (bool, error) { return true, c.zone }
 
 func (c *cloud) MachineType(_ context.Context, _, name string) (mig.MachineType, error) {
 	c.asked++
@@ -140,7 +138,7 @@ func TestShownQuotaIsComparedWithTheConfiguration(t *testing.T) {
 		5: "6 active requests in us-central1 are more than the project's quota ACTIVE_RESIZE_REQUESTS of 5; set this to 5 or ask Google for more",
 		6: "",
 	} {
-		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: limit}}}, controller{})
+		found := compared(t, &cloud{quotas: map[string]float64{mig.ActiveRequestsQuota: limit}}, controller{})
 		assert.Equal(t, want, keys(found, Fault)[key])
 	}
 }
@@ -148,9 +146,9 @@ func TestShownQuotaIsComparedWithTheConfiguration(t *testing.T) {
 // B5: each job has its own group.
 func TestGroupQuotaLimitsTheJobsWithNodes(t *testing.T) {
 	for _, metric := range []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} {
-		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: metric, Limit: 3}}}, controller{})
+		found := compared(t, &cloud{quotas: map[string]float64{metric: 3}}, controller{})
 		assert.Contains(t, fmt.Sprint(found), "quota "+metric+" of us-central1 is 3: each waiting or running job on flex-start nodes has its own group, so at most 3 jobs can have nodes at once")
-		found = compared(t, &cloud{quotas: []mig.Quota{{Metric: metric, Limit: 1e6}}}, controller{})
+		found = compared(t, &cloud{quotas: map[string]float64{metric: 1e6}}, controller{})
 		assert.NotContains(t, fmt.Sprint(found), metric)
 	}
 }
@@ -158,7 +156,7 @@ func TestGroupQuotaLimitsTheJobsWithNodes(t *testing.T) {
 func TestNodesetsOfARegionShareItsQuota(t *testing.T) {
 	const h100 = "PREEMPTIBLE_NVIDIA_H100_GPUS"
 	for limit, wrong := range map[float64]bool{112: false, 111: true} { // 8 nodes of a3 and 6 of one, 8 GPUs each
-		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: h100, Limit: limit}}}, controller{})
+		found := compared(t, &cloud{quotas: map[string]float64{h100: limit}}, controller{})
 		assert.Equal(t, wrong, keys(found, Advice)["nodeset.a3.node_count_dynamic_max"] != "", limit)
 	}
 }

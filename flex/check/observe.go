@@ -34,7 +34,7 @@ type Cloud interface {
 	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
 	Template(ctx context.Context, link string) (mig.Template, error)
 	Region(ctx context.Context, name string) (mig.Region, error)
-	Zone(ctx context.Context, name string) (mig.Zone, error)
+	ZoneIsUp(ctx context.Context, name string) (bool, error)
 	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
 	Lacking(ctx context.Context, region string) ([]string, error)
 }
@@ -61,7 +61,7 @@ type World struct {
 	Groups    map[string]error // by region: why its groups cannot be listed; nil if they can
 	Regions   map[string]Seen[mig.Region]
 	Lacking   map[string]Seen[[]string] // by region with an endpoint of its own: the methods that it lacks
-	Zones     map[string]Seen[mig.Zone]
+	ZonesUp   map[string]Seen[bool]
 	Templates map[string]Seen[mig.Template] // by link
 	Machines  map[offer]Seen[mig.MachineType]
 }
@@ -177,7 +177,7 @@ func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud)
 		}
 		for _, zone := range set.Zones {
 			if once(zone) {
-				read(&side, &w.Zones, zone, func() (mig.Zone, error) { return c.Zone(ctx, zone) })
+				read(&side, &w.ZonesUp, zone, func() (bool, error) { return c.ZoneIsUp(ctx, zone) })
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud)
 	for _, set := range sets {
 		t := w.Templates[set.Template]
 		for _, zone := range set.Zones {
-			if t.Err == nil && w.Zones[zone].Err == nil && once(zone+" "+t.Is.MachineType) {
+			if t.Err == nil && w.ZonesUp[zone].Err == nil && once(zone+" "+t.Is.MachineType) {
 				read(&side, &w.Machines, offer{zone, t.Is.MachineType}, func() (mig.MachineType, error) {
 					return c.MachineType(ctx, zone, t.Is.MachineType)
 				})

@@ -98,8 +98,8 @@ func (s *suite) place(ctx context.Context) bool {
 	}
 	s.expect("answers have a date", err)
 	s.zone = s.region + "-a"
-	z, err := s.client.Zone(ctx, s.zone)
-	if err == nil && !z.Up {
+	up, err := s.client.ZoneIsUp(ctx, s.zone)
+	if err == nil && !up {
 		err = errors.New("its status is not UP")
 	}
 	s.expect("the zone is UP", err)

@@ -52,7 +52,7 @@ func (t *trial) allSteps() []step {
 		})},
 		{"read clock", nil, "read Compute's clock", call(t.readClock)},
 		{"read zone", nil, "read zone " + t.spec.zones[0], call(func(ctx context.Context) error {
-			_, err := t.cloud.Zone(ctx, t.spec.zones[0])
+			_, err := t.cloud.ZoneIsUp(ctx, t.spec.zones[0])
 			return err
 		})},
 		{"read machine type", nil, "read machine type " + t.spec.template.MachineType, call(func(ctx context.Context) error {

@@ -313,7 +313,7 @@ func TestUnrequestedGPUsAreUnusedOnExclusiveNodes(t *testing.T) {
 				s.Snap.Templates[link] = template
 			}
 			j := s.pending(816, "Resources")
-			j.Partition, j.GPUs, j.NodeCount = test.partition, test.asked, 2
+			j.Partition, j.Gres, j.NodeCount = test.partition, slurm.Gres{Name: "gpu", Count: test.asked}.String(), 2
 			got := s.view().Jobs[0]
 			assert.Equal(t, []int{2, test.asked, test.want}, []int{got.NodeCount, got.GPUs, got.Unused})
 		})

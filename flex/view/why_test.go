@@ -32,11 +32,11 @@ var stories = []struct {
 }{
 	{"a pending job that waits for free nodes", func(s *world) {
 		j := s.pending(816, "Resources")
-		j.NodeCount, j.GPUs = 2, 8
+		j.NodeCount, j.Gres = 2, "gres/gpu:8"
 	}, "816"},
 	{"a pending array of one-GPU tasks that get whole nodes", func(s *world) {
 		j := s.pending(816, "Resources")
-		j.ArrayTask, j.NodeCount, j.GPUs = "0-9%2", 1, 1
+		j.ArrayTask, j.NodeCount, j.Gres = "0-9%2", 1, "gres/gpu"
 	}, "816"},
 	{"a job of two partitions that lacks nodes in both", func(s *world) {
 		s.halfFull().NodeCount = 2

@@ -711,7 +711,7 @@ var mutants = []mutant{
 	},
 	{
 		"a GPU of another type fits a job", "slurm/fit.go",
-		`(kind == "" || k == kind)`, `(true || k == kind)`, scheduler,
+		`(wants.Type == "" || g.Type == wants.Type)`, `(true || g.Type == wants.Type)`, scheduler,
 	},
 	{
 		"a job gets other nodes than Slurm has planned", "flex/plan/demand/plans.go",

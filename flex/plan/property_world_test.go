@@ -120,7 +120,7 @@ func drawWorld(t *rapid.T) *world {
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
 		Snapshot: scene.Snapshot{
 			Now:     noon,
-			Slurm:   scene.Slurm{Told: map[uint32]string{}, Reach: map[uint32]scene.Reach{}, Requeues: map[uint32]bool{}},
+			Slurm:   scene.Slurm{Told: map[uint32]string{}, Records: map[uint32]slurm.JobRecord{}},
 			Compute: scene.Compute{Templates: map[string]scene.Template{}, Unseen: map[string]error{}},
 			Memory:  scene.Memory{Refused: map[string]scene.Refusal{}, Missed: map[string]bool{}, Preempted: map[string]bool{}},
 		},
@@ -232,10 +232,11 @@ func (w *world) drawMemory(t *rapid.T) {
 	}
 	for _, j := range inOrder(w.jobs) {
 		if !rarely(t, "record unread") {
-			w.Requeues[j.ID] = !rarely(t, "of salloc")
-		}
-		if rarely(t, "reached") {
-			w.Reach[j.ID] = pick(t, "reach", scene.BySignal, scene.ByTerminal)
+			rec := slurm.JobRecord{Batch: !rarely(t, "of salloc"), Requeue: !rarely(t, "no-requeue")}
+			if rarely(t, "asks for the signal") {
+				rec.Comment = "slurmflex:signal"
+			}
+			w.Records[j.ID] = rec
 		}
 		if rarely(t, "told") {
 			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations", memo.OwnComment+memo.Unplaced)

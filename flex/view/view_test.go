@@ -125,7 +125,7 @@ func TestHiddenJobsHaveNoOwner(t *testing.T) {
 func TestBootingRowSaysWhatFollowsBootTimeout(t *testing.T) {
 	for want, given := range map[action.Then]func(*world){
 		"requeue":    func(s *world) { s.waiting(812, "alpha-a3-0") },
-		"replace":    func(s *world) { s.waiting(812, "alpha-a3-0"); s.Snap.Requeues[812] = false },
+		"replace":    func(s *world) { s.waiting(812, "alpha-a3-0"); s.Snap.Records[812] = slurm.JobRecord{Batch: true} },
 		"power down": func(s *world) { s.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP") },
 	} {
 		s := newWorld()

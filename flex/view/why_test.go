@@ -139,11 +139,11 @@ var stories = []struct {
 		request := request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", 30*time.Second)
 		request.Cause = mig.CausePermission
 		s.group(812, request)
-		s.Snap.Requeues[812] = false
+		s.Snap.Records[812] = slurm.JobRecord{Batch: true}
 	}, "812"},
 	{"a job that Slurm would not requeue, with a deadline", func(s *world) {
 		s.requested(mig.Trouble{})
-		s.Snap.Requeues[812], s.Snap.Limits = false, map[uint32]scene.JobLimits{812: {Deadline: at(10 * 60)}}
+		s.Snap.Records[812] = slurm.JobRecord{Batch: true, Deadline: at(10 * 60)}
 	}, "812"},
 	{"a job with requested Spot machines", func(s *world) { s.spot(); s.waits() }, "812"},
 	{"a job that runs on a Spot machine", func(s *world) {

@@ -325,7 +325,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job with an unread record is returned", "flex/plan/rules/giveup.go",
-		"_, read := w.Seen.Requeues[id]; read {", "_, read := w.Seen.Requeues[id]; read || true {", planner,
+		"_, read := w.Seen.Records[id]; read {", "_, read := w.Seen.Records[id]; read || true {", planner,
 	},
 	{
 		"a job that Slurm would end is returned", "flex/plan/rules/giveup.go",

@@ -169,12 +169,12 @@ func drawConfig(t *rapid.T) *config.Config {
 		set.Flex.BootTimeout = pick(t, "boot_timeout", 0, 10*time.Minute)
 		set.Flex.BootFailures = pick(t, "boot_failures", 0, 2)
 		set.Flex.GangTimeout = pick(t, "gang_timeout", 0, 10*time.Minute)
-		set.Flex.OnLeaseEnd = pick(t, "on_lease_end", config.LetEnd, config.RequeueFirst)
+		set.Flex.OnLeaseEnd = pick(t, "on_lease_end", "none", config.RequeueFirst)
 		set.Flex.LeaseEndWarning = pick(t, "lease_end_warning", 0, 10*time.Minute)
 		set.Flex.KeepIdle = pick(t, "keep_idle", 0, 30*time.Minute)
 		set.Flex.RenewBefore = pick(t, "renew_before", 0, 10*time.Minute)
 		set.Flex.ProvisionTimeout = pick(t, "provision_timeout", 0, 15*time.Minute, time.Hour)
-		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", config.Requeue, config.Hold, config.Cancel)
+		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", "requeue", "hold", "cancel")
 		if set.Flex.UseBulkInsert && rapid.Bool().Draw(t, "comes at once") {
 			set.Flex.Capacity, set.Flex.MaxRunDuration = config.Spot, 0
 		}

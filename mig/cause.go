@@ -80,8 +80,8 @@ type UsedUp struct {
 	Region string  // empty: unknown
 }
 
-// String returns the quota's name, its limit and its region, as far as they are known.
-func (q UsedUp) String() string {
+// brief returns the quota's name, its limit and its region, as far as they are known.
+func (q UsedUp) brief() string {
 	if q.Metric == "" {
 		return "a quota of the project is used up"
 	}
@@ -106,7 +106,7 @@ func (t Trouble) Brief() string {
 	case CauseCapacity:
 		return "no capacity"
 	case CauseQuota:
-		return t.Quota.String()
+		return t.Quota.brief()
 	case CauseRate:
 		return "rate limit"
 	case CauseCredentials:

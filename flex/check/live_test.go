@@ -81,7 +81,7 @@ func (c controller) Allowances(context.Context, []string) (slurm.Allowances, err
 // keys returns the findings of one level about the configuration, by key.
 func keys(found Findings, level severity) map[string]string {
 	all := map[string]string{}
-	for _, f := range found.Of(level) {
+	for _, f := range found.of(level) {
 		if f.File == "c.yaml" {
 			all[f.Key] = f.Text
 		}
@@ -129,7 +129,7 @@ func TestSlurmIsCheckedWithoutCompute(t *testing.T) {
 	world.Client, world.Hooks = errors.New("no credentials"), "/opt/slurmflex"
 	found := compare(cfg, world)
 	assert.Equal(t, "no credentials; Compute was not queried; outside Compute Engine, set this to a file with Google credentials", keys(found, Fault)["google_app_cred_path"])
-	assert.Contains(t, found.Problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; set ResumeProgram=/opt/slurmflex/resume")
+	assert.Contains(t, found.problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; set ResumeProgram=/opt/slurmflex/resume")
 }
 
 func TestShownQuotaIsComparedWithTheConfiguration(t *testing.T) {
@@ -175,7 +175,7 @@ func TestUnansweredQueriesAreNotChecked(t *testing.T) {
 func TestOldSlurmIsTheOnlyFinding(t *testing.T) {
 	found := compared(t, &cloud{}, controller{version: "21.08.8", noNodes: errors.New("no nodes")})
 	assert.Equal(t, []string{"/nonexistent/slurm.conf: SLURM_VERSION: Slurm 21.08.8 is older than 22.05, the oldest that slurmflex works with; upgrade it"},
-		strings.Split(found.Problems().Error(), "\n"))
+		strings.Split(found.problems().Error(), "\n"))
 }
 
 func TestVulnerableSlurmGetsAdvice(t *testing.T) {
@@ -183,7 +183,7 @@ func TestVulnerableSlurmGetsAdvice(t *testing.T) {
 		"25.05.8": "25.05.9", "25.11.0": "25.11.8",
 		"25.05.9": "", "25.11.12": "", "24.11.5": "", "26.05.4": "", // unknown, or without a fix
 	} {
-		says := fmt.Sprint(compared(t, &cloud{}, controller{version: version}).Of(Advice))
+		says := fmt.Sprint(compared(t, &cloud{}, controller{version: version}).of(Advice))
 		if least == "" {
 			assert.NotContains(t, says, "SLURM_VERSION", version)
 		} else {
@@ -205,9 +205,9 @@ func TestAlwaysOnNodesMustBeExemptFromPowerSaving(t *testing.T) {
 		partitions: []slurm.Partition{{Name: "login", Nodes: []string{"login1"}}},
 		nodes:      []slurm.Node{{Name: "login1"}, {Name: "node01"}, {Name: "node02"}},
 	}
-	assert.Contains(t, compared(t, &cloud{}, site).Problems().Error(), names)
+	assert.Contains(t, compared(t, &cloud{}, site).problems().Error(), names)
 	site.config["SuspendTime"] = "INFINITE"
-	assert.NotContains(t, compared(t, &cloud{}, site).Problems().Error(), "node[01-02]")
+	assert.NotContains(t, compared(t, &cloud{}, site).problems().Error(), "node[01-02]")
 }
 
 func TestPartitionsResumeTimeoutsOverrideTheClusters(t *testing.T) {
@@ -222,13 +222,13 @@ func TestPartitionsResumeTimeoutsOverrideTheClusters(t *testing.T) {
 		"none has":  {[]slurm.Partition{{Name: "train"}, {Name: "serve"}}, true},
 		"not there": {nil, true},
 	} {
-		found := compared(t, &cloud{}, controller{partitions: c.partitions}).Problems()
+		found := compared(t, &cloud{}, controller{partitions: c.partitions}).problems()
 		require.Error(t, found, name)
 		assert.Equal(t, c.counts, strings.Contains(found.Error(), wrong), name)
 	}
 	cfg := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
 	found := compare(cfg, observe(t.Context(), cfg, controller{}, &cloud{}, nil))
-	assert.ErrorContains(t, found.Problems(), wrong, "for nodes in no partition")
+	assert.ErrorContains(t, found.problems(), wrong, "for nodes in no partition")
 }
 
 func TestGresThatDiffersFromTheMachineIsReported(t *testing.T) {
@@ -257,7 +257,7 @@ func TestMissingDefaultTimeIsReportedIfLeasesFollowJobs(t *testing.T) {
 	const advice = "has no DefaultTime, so slurmflex requests machines for MaxTime=7-00:00:00 for a job without --time"
 	for limit, named := range map[string]bool{"NONE": true, "UNLIMITED": true, "1:00:00": false} {
 		site := controller{partitions: []slurm.Partition{{Name: "train", MaxTime: slurm.ParseLimit("7-00:00:00"), DefaultTime: slurm.ParseLimit(limit)}}}
-		found := compared(t, &cloud{}, site).Of(Advice)
+		found := compared(t, &cloud{}, site).of(Advice)
 		assert.Equal(t, named, strings.Contains(fmt.Sprint(found), advice), limit)
 	}
 }

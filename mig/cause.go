@@ -126,9 +126,8 @@ func (t Trouble) Brief() string {
 type Error struct {
 	Op     string // the operation, such as "create resize request"
 	Object string // its object, such as "alpha-a3-job-812/a1"
-	Cause  Cause
-	Quota  UsedUp // with CauseQuota: the quota, if Google named it
-	Err    error
+	Trouble
+	Err error // what the message is about; may be nil
 
 	// Ended means that the call's operation ended with this error: nothing more of it happens, and
 	// Compute answers a call with the same requestId with the same operation.
@@ -138,7 +137,7 @@ type Error struct {
 	Owner Stamp
 }
 
-func (e *Error) Error() string { return e.Op + " " + e.Object + ": " + e.Err.Error() }
+func (e *Error) Error() string { return e.Op + " " + e.Object + ": " + e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -179,7 +178,7 @@ func TroubleOf(err error) Trouble {
 	}
 	var e *Error
 	if errors.As(err, &e) {
-		return Trouble{e.Cause, e.Err.Error(), e.Quota}
+		return e.Trouble
 	}
 	return Trouble{Cause: CauseUnknown, Message: err.Error()}
 }

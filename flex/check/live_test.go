@@ -108,12 +108,12 @@ func TestEndpointsAreCheckedForTheMethodsThatNodesetsNeed(t *testing.T) {
 	assert.Equal(t, "lacks instances.list, which the nodesets of us-central1 need; use a program with these methods, or change the nodesets", found(Fault))
 	cfg.FlexSets()[0].Flex.UseBulkInsert = true
 	assert.Contains(t, found(Fault), "instances.list, instances.bulkInsert,")
-	c.unseen = map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("no answer")}}
+	c.unseen = map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: "no answer"}}}
 	assert.Equal(t, "list x: no answer; check that this host can reach the endpoint, and that it runs", found(Unread))
 }
 
 func TestUnreadableRegionIsNotQueriedFurther(t *testing.T) {
-	c := &cloud{unseen: map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("no answer")}}}
+	c := &cloud{unseen: map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: "no answer"}}}}
 	found := compared(t, c, controller{})
 	assert.Contains(t, keys(found, Unread), "project")
 	assert.Zero(t, c.asked)
@@ -162,8 +162,8 @@ func TestNodesetsOfARegionShareItsQuota(t *testing.T) {
 }
 
 func TestUnansweredQueriesAreNotChecked(t *testing.T) {
-	passing := &mig.Error{Op: "read", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("503")}
-	denied := &mig.Error{Op: "read", Object: "x", Cause: mig.CausePermission, Err: errors.New("403")}
+	passing := &mig.Error{Op: "read", Object: "x", Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: "503"}}
+	denied := &mig.Error{Op: "read", Object: "x", Trouble: mig.Trouble{Cause: mig.CausePermission, Message: "403"}}
 	found := compared(t, &cloud{zone: passing, region: nil}, controller{noPartitions: errors.New("hung"), noNodes: errors.New("hung")})
 	assert.Equal(t, "hung", keys(found, Unread)["partitions"])
 	assert.Equal(t, "hung", keys(found, Unread)["nodeset"])

@@ -28,7 +28,7 @@ func failure(op, object string, want intent, err error) error {
 	if err == nil {
 		return nil
 	}
-	failed := &mig.Error{Op: op, Object: object, Cause: mig.CauseUnavailable, Err: &textError{textOf(err), err}}
+	failed := &mig.Error{Op: op, Object: object, Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: textOf(err)}, Err: err}
 	var (
 		lost   *lostError
 		ended  *operationError
@@ -67,15 +67,6 @@ func textOf(err error) string {
 	}
 	return oneLine(err.Error())
 }
-
-// textError is an error with a one-line text.
-type textError struct {
-	text string
-	err  error
-}
-
-func (e *textError) Error() string { return e.text }
-func (e *textError) Unwrap() error { return e.err }
 
 // operationError is the error of an operation that ended with faults.
 type operationError struct{ faults []fault }

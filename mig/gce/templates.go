@@ -24,8 +24,10 @@ func (c *Client) Template(ctx context.Context, link string) (mig.Template, error
 	const op = "read instance template"
 	m := templateLink.FindStringSubmatch(link)
 	if m == nil {
-		return mig.Template{}, &mig.Error{Op: op, Object: link, Cause: mig.CauseConfig, Err: errors.New(
-			"not a link of one; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME")}
+		return mig.Template{}, &mig.Error{Op: op, Object: link, Trouble: mig.Trouble{
+			Cause:   mig.CauseConfig,
+			Message: "not a link of one; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME",
+		}}
 	}
 	project, name := cmp.Or(m[1], c.project), path.Base(m[2])
 	var t *rest.InstanceTemplate

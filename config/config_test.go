@@ -52,14 +52,14 @@ func TestDefaultsFollowOtherKeys(t *testing.T) {
 	assert.Equal(t, parse(t, minimal).Options, parse(t, minimal+"slurmflex:\n").Options, "an empty section sets nothing")
 	assert.Equal(t, "/etc/app.json", parse(t, minimal+"google_app_cred_path: /etc/app.json\n").CredentialsFile, "slurm-gcp's own path")
 	f := parse(t, minimal).NodeSets[0].Flex
-	assert.Equal(t, MaxRunDuration, f.MaxRunDuration)
+	assert.Equal(t, 168*time.Hour, f.MaxRunDuration)
 	assert.Equal(t, FlexStart, f.Capacity)
 	assert.Equal(t, 10*time.Minute, f.JobDurationMargin, "N3: the lease is longer than the time limit")
 }
 
 func TestBoundsInTagsAreTheConstants(t *testing.T) {
 	lease, nodes := fieldOf(t, Flex{}, "max_run_duration"), fieldOf(t, NodeSet{}, "node_count_static")
-	assert.Equal(t, []time.Duration{MinRunDuration, MaxRunDuration}, []time.Duration{time.Duration(lease.low), time.Duration(lease.high)})
+	assert.Equal(t, []time.Duration{MinRunDuration, 168 * time.Hour}, []time.Duration{time.Duration(lease.low), time.Duration(lease.high)})
 	assert.EqualValues(t, MaxNodes, nodes.high)
 }
 

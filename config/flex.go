@@ -6,12 +6,9 @@ import (
 	"time"
 )
 
-// Limits of the run duration of a flex-start instance. Source: Compute's documentation of resize
-// requests in a MIG.
-const (
-	MinRunDuration = 600 * time.Second
-	MaxRunDuration = 604_800 * time.Second
-)
+// MinRunDuration is the shortest run duration of a flex-start instance. Source: Compute's documentation
+// of resize requests in a MIG.
+const MinRunDuration = 600 * time.Second
 
 // UsefulLease is the shortest remaining lease that can serve another job. It equals the shortest
 // lease that can be requested.
@@ -21,33 +18,15 @@ const UsefulLease = MinRunDuration
 // requeued.
 const CloseEnough = time.Minute
 
-// Provisioning determines which nodes must arrive together.
-type Provisioning string
-
-// Queued is the default.
+// Values of provisioning: which nodes must arrive together.
 const (
-	Queued     Provisioning = "queued"       // all nodes of a job, in one resize request
-	NodeByNode Provisioning = "node_by_node" // each node as soon as it is available
+	Queued     = "queued"       // all nodes of a job, in one resize request
+	NodeByNode = "node_by_node" // each node as soon as it is available
 )
 
-// TimeoutAction determines what happens to a job that has waited too long for capacity.
-type TimeoutAction string
-
-// Requeue is the default.
-const (
-	Requeue TimeoutAction = "requeue"
-	Hold    TimeoutAction = "hold"
-	Cancel  TimeoutAction = "cancel"
-)
-
-// LeaseEndAction determines what happens to a job that would run past the end of its nodes' lease.
-type LeaseEndAction string
-
-// LetEnd is the default.
-const (
-	LetEnd       LeaseEndAction = "none" // Compute deletes the machines while the job runs
-	RequeueFirst LeaseEndAction = "requeue"
-)
+// RequeueFirst is the value of on_lease_end with which a job is requeued that would run past the end of
+// its nodes' lease. Otherwise Compute deletes the machines while the job runs.
+const RequeueFirst = "requeue"
 
 // Flex configures how slurmflex provisions the nodes of a nodeset. Its keys are in the dws_flex
 // block. Some of them may also be set beside capacity. field explains the tags.
@@ -62,23 +41,23 @@ type Flex struct {
 	// JobDurationMargin leaves MinRunDuration of MaxRunDuration by default.
 	JobDurationMargin time.Duration `key:"job_duration_margin" leaves:"1m" range:"0s to 168h" default:"10m" needs:"use_job_duration" doc:"Added to the time limit, because boot and prolog are part of the lease. If max_run_duration is below 20m, the default is max_run_duration - 10m."`
 	// UseBulkInsert is also the path for capacity.
-	UseBulkInsert      bool           `key:"use_bulk_insert" doc:"Bulk insert instead of resize requests: no queue, no placement, no limits on requests."`
-	Provisioning       Provisioning   `key:"provisioning" words:"queued node_by_node" doc:"queued: all nodes of a job at once, in one request. node_by_node: each node by itself, for one-node jobs in a shared partition."`
-	ProvisionTimeout   time.Duration  `key:"provision_timeout" range:"0s to 8760h" capacity:"too" doc:"Longest wait for machines; 0: no limit. The clock stops while no request can be made for the job."`
-	OnProvisionTimeout TimeoutAction  `key:"on_provision_timeout" words:"requeue hold cancel" needs:"provision_timeout" capacity:"too" doc:"What happens to a job after provision_timeout."`
-	ShareRequests      int            `key:"share_requests" unit:"machines" range:"1 to 1000" default:"1" doc:"Most machines in one request that one-node jobs share: tasks of an array with equal leases, and, while the region is crowded, other jobs of one user."`
-	FailoverAfter      time.Duration  `key:"failover_after" was:"fallback_after" range:"0s to 8760h" doc:"Time from when nodes were first reserved for a pending job until machines are also requested in the partitions that follow this nodeset's in the job's list."`
-	MaxAttempts        int            `key:"max_attempts" unit:"requests" range:"1 to 1000" default:"5" doc:"Failed requests before a job's wait starts again: a CONFIGURING job is requeued, a PENDING job gets a new request."`
-	GangTimeout        time.Duration  `key:"gang_timeout" range:"0s to 168h" default:"10m" doc:"How long a job's first machines wait for the rest; then all are deleted; 0: no limit."`
-	BootTimeout        time.Duration  `key:"boot_timeout" range:"0s to 168h" default:"30m" capacity:"too" doc:"Time from a machine's creation until its slurmd must have registered; 0: no limit."`
-	BootFailures       int            `key:"boot_failures" unit:"machines" range:"0 to 1000" default:"5" doc:"Failed boots in a row before the nodeset is blocked; 0: no limit."`
-	HealthCheck        time.Duration  `key:"health_check" range:"0s to 24h" capacity:"too" doc:"How long a machine that its health check has drained may be without a result; then it is replaced, as after a failed check; 0: drained machines are left to the admin."`
-	OnLeaseEnd         LeaseEndAction `key:"on_lease_end" words:"none requeue" doc:"requeue: requeue a job that runs past the end of its lease, one interval plus 90 s before Google deletes its machines."`
-	LeaseEndWarning    time.Duration  `key:"lease_end_warning" leaves:"1s" range:"0s to 168h" doc:"How long before its lease ends a job that runs past that end is warned, by USR1 if its --comment has slurmflex:signal; salloc and srun get a message; 0: never."`
-	KeepIdle           time.Duration  `key:"keep_idle" leaves:"10m" range:"0s to 168h" capacity:"too" doc:"How long a dynamic node's machine stays idle after its job, billed, for the next suitable one; 0: it is deleted with its job."`
-	Salvage            bool           `key:"salvage" doc:"A PENDING job of several nodes that loses a machine keeps the others, and waits for a replacement. The survivors are billed meanwhile."`
-	SalvageTimeout     time.Duration  `key:"salvage_timeout" range:"1m to 168h" default:"1h" needs:"salvage" doc:"Time in which the replacements must have booted; then the survivors are deleted. If no nodes are free for replacements, half of this time."`
-	RenewBefore        time.Duration  `key:"renew_before" leaves:"1s" range:"0s to 168h" doc:"How long before its lease ends an idle static node gets a new machine; 0: at the end."`
+	UseBulkInsert      bool          `key:"use_bulk_insert" doc:"Bulk insert instead of resize requests: no queue, no placement, no limits on requests."`
+	Provisioning       string        `key:"provisioning" words:"queued node_by_node" doc:"queued: all nodes of a job at once, in one request. node_by_node: each node by itself, for one-node jobs in a shared partition."`
+	ProvisionTimeout   time.Duration `key:"provision_timeout" range:"0s to 8760h" capacity:"too" doc:"Longest wait for machines; 0: no limit. The clock stops while no request can be made for the job."`
+	OnProvisionTimeout string        `key:"on_provision_timeout" words:"requeue hold cancel" needs:"provision_timeout" capacity:"too" doc:"What happens to a job after provision_timeout."`
+	ShareRequests      int           `key:"share_requests" unit:"machines" range:"1 to 1000" default:"1" doc:"Most machines in one request that one-node jobs share: tasks of an array with equal leases, and, while the region is crowded, other jobs of one user."`
+	FailoverAfter      time.Duration `key:"failover_after" was:"fallback_after" range:"0s to 8760h" doc:"Time from when nodes were first reserved for a pending job until machines are also requested in the partitions that follow this nodeset's in the job's list."`
+	MaxAttempts        int           `key:"max_attempts" unit:"requests" range:"1 to 1000" default:"5" doc:"Failed requests before a job's wait starts again: a CONFIGURING job is requeued, a PENDING job gets a new request."`
+	GangTimeout        time.Duration `key:"gang_timeout" range:"0s to 168h" default:"10m" doc:"How long a job's first machines wait for the rest; then all are deleted; 0: no limit."`
+	BootTimeout        time.Duration `key:"boot_timeout" range:"0s to 168h" default:"30m" capacity:"too" doc:"Time from a machine's creation until its slurmd must have registered; 0: no limit."`
+	BootFailures       int           `key:"boot_failures" unit:"machines" range:"0 to 1000" default:"5" doc:"Failed boots in a row before the nodeset is blocked; 0: no limit."`
+	HealthCheck        time.Duration `key:"health_check" range:"0s to 24h" capacity:"too" doc:"How long a machine that its health check has drained may be without a result; then it is replaced, as after a failed check; 0: drained machines are left to the admin."`
+	OnLeaseEnd         string        `key:"on_lease_end" words:"none requeue" doc:"requeue: requeue a job that runs past the end of its lease, one interval plus 90 s before Google deletes its machines."`
+	LeaseEndWarning    time.Duration `key:"lease_end_warning" leaves:"1s" range:"0s to 168h" doc:"How long before its lease ends a job that runs past that end is warned, by USR1 if its --comment has slurmflex:signal; salloc and srun get a message; 0: never."`
+	KeepIdle           time.Duration `key:"keep_idle" leaves:"10m" range:"0s to 168h" capacity:"too" doc:"How long a dynamic node's machine stays idle after its job, billed, for the next suitable one; 0: it is deleted with its job."`
+	Salvage            bool          `key:"salvage" doc:"A PENDING job of several nodes that loses a machine keeps the others, and waits for a replacement. The survivors are billed meanwhile."`
+	SalvageTimeout     time.Duration `key:"salvage_timeout" range:"1m to 168h" default:"1h" needs:"salvage" doc:"Time in which the replacements must have booted; then the survivors are deleted. If no nodes are free for replacements, half of this time."`
+	RenewBefore        time.Duration `key:"renew_before" leaves:"1s" range:"0s to 168h" doc:"How long before its lease ends an idle static node gets a new machine; 0: at the end."`
 }
 
 // endingTakes is the time that slurmctld needs to end a job that it requeues: KillWait, which is

@@ -8,13 +8,10 @@ import (
 	"time"
 )
 
-// Waiting is the state that Slurm shows for jobs that wait for machines.
-type Waiting string
-
-// Pending is the default.
+// Values of waiting: the state that Slurm shows for jobs that wait for machines.
 const (
-	Pending     Waiting = "pending"     // the daemon reserves nodes until their machines are up
-	Configuring Waiting = "configuring" // Slurm allocates powered-down nodes, which then boot
+	Pending     = "pending"     // the daemon reserves nodes until their machines are up
+	Configuring = "configuring" // Slurm allocates powered-down nodes, which then boot
 )
 
 // Options is the slurmflex section, which configures the program itself. field explains the tags.
@@ -23,7 +20,7 @@ type Options struct {
 	MaxActiveRequests int           `key:"max_active_requests" unit:"requests" range:"1 to 100000" default:"100" doc:"Most live requests in a region."`
 	MaxActivePerUser  int           `key:"max_active_requests_per_user" unit:"requests" range:"0 to 100000" doc:"Most live requests for one user's jobs in a region; 0: no limit."`
 	YieldAfter        time.Duration `key:"yield_after" range:"0s to 8760h" default:"1h" doc:"When max_active_requests is reached, a request of this age may be cancelled for a job of higher priority; 0: never. Requests beyond a job's first partition always may."`
-	Waiting           Waiting       `key:"waiting" words:"pending configuring" doc:"Whether waiting jobs are PENDING, or CONFIGURING on powered-down nodes."`
+	Waiting           string        `key:"waiting" words:"pending configuring" doc:"Whether waiting jobs are PENDING, or CONFIGURING on powered-down nodes."`
 	OnDemandAfter     time.Duration `key:"on_demand_after" range:"0s to 8760h" default:"30m" doc:"Time from when nodes were first reserved for a pending job, or from when it first lacked free nodes, until on_demand machines are also requested for it."`
 	MaxDeletions      int           `key:"max_deletions_per_pass" was:"max_deletions_per_round" unit:"machines" range:"0 to 100000" default:"10" doc:"Machines that one pass may delete without a power-down from Slurm."`
 	APICalls          int           `key:"api_calls_per_second" unit:"calls/s" range:"1 to 1000" default:"20" reload:"restart" doc:"Most calls to Compute per second, after a burst of ten seconds' worth."`

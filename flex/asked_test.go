@@ -14,7 +14,7 @@ func TestProvisionTimeoutCountsRefusalsOverPasses(t *testing.T) {
 	inWorld(t, func(w *world) {
 		a3 := w.slurm.cfg.NodeSets[0].Flex
 		a3.Capacity, a3.UseBulkInsert, a3.MaxRunDuration, a3.MaxAttempts = config.Spot, true, 0, 1000
-		a3.ProvisionTimeout, a3.OnProvisionTimeout = time.Hour, config.Cancel
+		a3.ProvisionTimeout, a3.OnProvisionTimeout = time.Hour, "cancel"
 		w.soldOut()
 		w.oneJob()
 		w.slurm.jobs[1].Start = time.Now()

@@ -362,7 +362,7 @@ func (h *hungCloud) CreateRequest(ctx context.Context, region, group string, spe
 		select {
 		case <-h.let:
 		case <-ctx.Done():
-			return &mig.Error{Op: "create resize request", Object: group, Cause: mig.CauseUnavailable, Err: ctx.Err()}
+			return &mig.Error{Op: "create resize request", Object: group, Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: ctx.Err().Error()}, Err: ctx.Err()}
 		}
 	}
 	return h.Cloud.CreateRequest(ctx, region, group, spec)

@@ -78,8 +78,8 @@ type UsedUp struct {
 	Region string  `json:"region,omitempty"` // empty: unknown
 }
 
-// String returns the quota's name, its limit and its region, as far as they are known.
-func (q UsedUp) String() string {
+// brief returns the quota's name, its limit and its region, as far as they are known.
+func (q UsedUp) brief() string {
 	if q.Metric == "" {
 		return "a quota of the project is used up"
 	}
@@ -104,7 +104,7 @@ func (t Trouble) Brief() string {
 	case CauseCapacity:
 		return "no capacity"
 	case CauseQuota:
-		return t.Quota.String()
+		return t.Quota.brief()
 	case CauseRate:
 		return "rate limit"
 	case CauseCredentials:
@@ -124,9 +124,8 @@ func (t Trouble) Brief() string {
 type Error struct {
 	Op     string // the operation, such as "create resize request"
 	Object string // its object, such as "alpha-a3-job-812/a1"
-	Cause  Cause
-	Quota  UsedUp // with CauseQuota: the quota, if Google named it
-	Err    error
+	Trouble
+	Err error // what the message is about; may be nil
 
 	// Ended means that the call's operation ended with this error: nothing more of it happens, and
 	// Compute answers a call with the same requestId with the same operation.
@@ -136,7 +135,7 @@ type Error struct {
 	Owner Stamp
 }
 
-func (e *Error) Error() string { return e.Op + " " + e.Object + ": " + e.Err.Error() }
+func (e *Error) Error() string { return e.Op + " " + e.Object + ": " + e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -177,7 +176,7 @@ func TroubleOf(err error) Trouble {
 	}
 	var e *Error
 	if errors.As(err, &e) {
-		return Trouble{e.Cause, e.Err.Error(), e.Quota}
+		return e.Trouble
 	}
 	return Trouble{Cause: CauseUnknown, Message: err.Error()}
 }

@@ -23,26 +23,28 @@ func TestFlexStartSupportsGPUMachinesAndH4D(t *testing.T) {
 
 func TestProjectWithoutPreemptibleQuotaUsesStandardQuota(t *testing.T) {
 	const standard, preemptible = "NVIDIA_L4_GPUS", "PREEMPTIBLE_NVIDIA_L4_GPUS"
+	type quotas map[string]float64
 	for name, test := range map[string]struct {
-		quotas []Quota
-		want   string
+		shows quotas
+		want  string
 	}{
-		"both":                           {[]Quota{{standard, 8}, {preemptible, 16}}, preemptible},
-		"none that is preemptible":       {[]Quota{{standard, 8}, {preemptible, 0}}, standard},
-		"none at all":                    {[]Quota{{standard, 0}, {preemptible, 0}}, preemptible},
-		"the standard one is not shown":  {[]Quota{{preemptible, 0}}, preemptible},
-		"only the standard one is shown": {[]Quota{{standard, 8}}, standard},
-		"neither is shown":               {[]Quota{{"INSTANCES", 8}}, ""},
+		"both":                           {quotas{standard: 8, preemptible: 16}, preemptible},
+		"none that is preemptible":       {quotas{standard: 8, preemptible: 0}, standard},
+		"none at all":                    {quotas{standard: 0, preemptible: 0}, preemptible},
+		"the standard one is not shown":  {quotas{preemptible: 0}, preemptible},
+		"only the standard one is shown": {quotas{standard: 8}, standard},
+		"neither is shown":               {quotas{"INSTANCES": 8}, ""},
 	} {
-		q, shown := Region{Quotas: test.quotas}.GPUQuota(GPUs{Type: "nvidia-l4"})
-		assert.Equal(t, test.want, q.Metric, name)
-		assert.Equal(t, test.want != "", shown, name)
+		metric, shown := Region{Quotas: test.shows}.GPUQuota("nvidia-l4", false)
+		if assert.Equal(t, test.want != "", shown, name); shown {
+			assert.Equal(t, test.want, metric, name)
+		}
 	}
-	both := Region{Quotas: []Quota{{standard, 8}, {preemptible, 16}}}
-	q, shown := both.GPUQuota(GPUs{Type: "nvidia-l4", OnDemand: true})
+	both := Region{Quotas: quotas{standard: 8, preemptible: 16}}
+	metric, shown := both.GPUQuota("nvidia-l4", true)
 	assert.True(t, shown)
-	assert.Equal(t, standard, q.Metric, "on demand")
-	_, shown = both.GPUQuota(GPUs{Type: "nvidia-z"})
+	assert.Equal(t, standard, metric, "on demand")
+	_, shown = both.GPUQuota("nvidia-z", false)
 	assert.False(t, shown, "a type of the future")
 }
 

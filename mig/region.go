@@ -14,57 +14,23 @@ const (
 	InsertPolicy = "resourcePolicies.insert"
 )
 
-// Quota is a quota of a project in one region.
-type Quota struct {
-	Metric string // the API's name, such as PREEMPTIBLE_NVIDIA_H100_GPUS
-	Limit  float64
-}
-
 // Region is a region as Compute describes it.
 type Region struct {
-	Name   string
-	Up     bool
-	Quotas []Quota // the quotas that Compute shows with the region, not all that exist
+	Up bool
+	// Quotas are the project's quotas that Compute shows with the region, not all that exist: limits by
+	// the API's names, such as PREEMPTIBLE_NVIDIA_H100_GPUS.
+	Quotas map[string]float64
 }
 
-// Quota returns the quota of a metric; shown is false if Compute does not show it.
-func (r Region) Quota(metric string) (q Quota, shown bool) {
-	for _, q := range r.Quotas {
-		if q.Metric == metric {
-			return q, true
-		}
+// GPUQuota returns the name of the quota for GPUs of a type, and whether Compute shows it. On-demand
+// GPUs use the standard quota. Flex-start and Spot use the preemptible quota, or the standard quota in a
+// project without preemptible quota. Source: Compute's page "Allocation quotas".
+func (r Region) GPUQuota(gpu string, onDemand bool) (metric string, shown bool) {
+	metric, known := preemptibleQuota(gpu)
+	standard := strings.TrimPrefix(metric, "PREEMPTIBLE_")
+	if onDemand || r.Quotas[metric] == 0 && r.Quotas[standard] > 0 {
+		metric = standard
 	}
-	return Quota{}, false
-}
-
-// GPUs describes GPUs of one type: on demand, or obtained by flex-start or Spot, which both use
-// preemptible quota.
-type GPUs struct {
-	Type     string
-	OnDemand bool
-}
-
-// GPUQuota returns the quota for such GPUs, as far as Compute shows it. On-demand GPUs use the
-// standard quota. Others use the preemptible quota, or the standard quota in a project without
-// preemptible quota. Source: Compute's page "Allocation quotas".
-func (r Region) GPUQuota(gpus GPUs) (q Quota, shown bool) {
-	metric, known := preemptibleQuota(gpus.Type)
-	if !known {
-		return Quota{}, false
-	}
-	q, shown = r.Quota(metric)
-	standard, any := r.Quota(strings.TrimPrefix(metric, "PREEMPTIBLE_"))
-	if gpus.OnDemand {
-		return standard, any
-	}
-	if any && standard.Limit > 0 && q.Limit == 0 {
-		return standard, true
-	}
-	return q, shown
-}
-
-// Zone is a zone as Compute describes it.
-type Zone struct {
-	Name string
-	Up   bool
+	_, shown = r.Quotas[metric]
+	return metric, known && shown
 }

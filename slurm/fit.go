@@ -61,40 +61,18 @@ func hasFeatures(features []string, constraint string) bool {
 // hasGres reports whether a node's GRES, such as gpu:h100:8(S:0-1), include all that a job requests
 // of each node, such as gres/gpu:h100:8 or gres:gpu:8.
 func hasGres(has, requests string) bool {
-	if requests == "" {
-		return true
-	}
-	for item := range strings.SplitSeq(requests, ",") {
-		item = strings.TrimPrefix(strings.TrimPrefix(item, "gres/"), "gres:")
-		name, kind, count, known := gresItem(item)
+	for _, wants := range ParseGres(requests) {
 		sum := 0
-		for part := range strings.SplitSeq(has, ",") {
-			part, _, _ = strings.Cut(part, "(")
-			if n, k, c, ok := gresItem(part); ok && n == name && (kind == "" || k == kind) {
-				sum += c
+		for _, g := range ParseGres(has) {
+			if g.Name == wants.Name && (wants.Type == "" || g.Type == wants.Type) {
+				sum += g.Count
 			}
 		}
-		if !known || sum < count {
+		if wants.Name == "" || sum < wants.Count {
 			return false
 		}
 	}
 	return true
-}
-
-// gresItem parses name, name:count, name:type or name:type:count.
-func gresItem(item string) (name, kind string, count int, known bool) {
-	fields := strings.Split(item, ":")
-	count = 1
-	if n, err := strconv.Atoi(fields[len(fields)-1]); err == nil && len(fields) > 1 {
-		count, fields = n, fields[:len(fields)-1]
-	}
-	switch len(fields) {
-	case 1:
-		return fields[0], "", count, true
-	case 2:
-		return fields[0], fields[1], count, true
-	}
-	return "", "", 0, false
 }
 
 // memoryOf returns how many MiB of a node a job with so many CPUs there requests, and whether the

@@ -104,10 +104,6 @@ type Job struct {
 	CPUs, NodeCPUs int
 	Memory         string
 
-	// GPUs is the number per node that the job requests with --gres or --gpus-per-node. It is 0 for
-	// none, or if squeue does not show a number.
-	GPUs int
-
 	Priority    uint64
 	Needs       []string // the nodes that the job requests by name
 	Excludes    []string // the nodes that the job excludes
@@ -381,7 +377,6 @@ func (j *Job) setColumn(column, field string) (err error) {
 	case "%f":
 		j.Features = notNull(field)
 	case "%b":
-		j.GPUs = gpusPerNode(field)
 		if field != "N/A" {
 			j.Gres = notNull(field)
 		}
@@ -413,23 +408,15 @@ func numberOr0(field string) int {
 	return int(n)
 }
 
-// gresForm matches GPUs as %b shows them: gres:gpu:h100:8 on 22.05, gres/gpu:8 on 24.11 and 26.05.
-// Slurm omits the number 1. The type may be any text, but slurmctld never starts a job that
-// requests a type that no node has.
-var gresForm = regexp.MustCompile(`^gres[:/]gpu(?:(?::.*)?:(\d{1,2}))?$`)
-
-// gpusPerNode returns the number of GPUs per node that %b shows; 0 for none, or for text that
-// gresForm does not match.
-func gpusPerNode(text string) (sum int) {
-	for item := range strings.SplitSeq(text, ",") {
-		m := gresForm.FindStringSubmatch(item)
-		switch {
-		case m != nil && m[1] == "":
-			sum++
-		case m != nil:
-			sum += numberOr0(m[1])
-		case strings.Contains(item, "gpu"):
+// GPUs returns the number per node that the job requests with --gres or --gpus-per-node; 0 for none, or
+// if squeue does not show a number.
+func (j Job) GPUs() (sum int) {
+	for _, g := range ParseGres(j.Gres) {
+		switch g.Name {
+		case "":
 			return 0
+		case "gpu":
+			sum += g.Count
 		}
 	}
 	return sum

@@ -22,7 +22,7 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	require.Equal(t, []Job{
 		{
 			ID: 7, ArrayID: 5, ArrayTask: "3-9%2", Limit: limitOf(24 * time.Hour),
-			State: JobPending, Priority: 42, Partition: "flex,all", User: "ann", Account: "ml", NodeCount: 2, CPUs: 4, NodeCPUs: 1, Memory: "0", GPUs: 8, Gres: "gres/gpu:8", Reason: "BeginTime",
+			State: JobPending, Priority: 42, Partition: "flex,all", User: "ann", Account: "ml", NodeCount: 2, CPUs: 4, NodeCPUs: 1, Memory: "0", Gres: "gres/gpu:8", Reason: "BeginTime",
 		},
 		{
 			ID: 8, ArrayID: 8, Limit: Limit{Kind: Unlimited}, State: JobRunning, Nodes: []string{"f0", "f1", "s0"},
@@ -149,9 +149,9 @@ func TestParseTasksReadsTasksThatShareARecord(t *testing.T) {
 // These are the outputs of squeue -o %b on 22.05.8, 24.11.5 and 26.05.5 for values that sbatch
 // accepts.
 func TestRequestedGPUsPerNode(t *testing.T) {
-	each(t, gpusPerNode, map[string]int{
+	each(t, func(gres string) int { return Job{Gres: gres}.GPUs() }, map[string]int{
 		"gres:gpu:8": 8, "gres/gpu:h100:8": 8, "gres:gpu": 1, "gres/gpu:h100:2,gres/gpu:a100:1": 3, "gres/nic:1,gres/gpu:2": 2, "gres:gpu:a b:1": 1,
-		"N/A": 0, "": 0, "gres/nic:1": 0, "gres/gpux:1": 0, "gres/gpu:h100": 0, "gres/gpu:1K": 0, "gres/gpu:9999999999": 0, "gres/gpu:1,gres/gpu:h100": 0,
+		"": 0, "gres/nic:1": 0, "gres/gpux:1": 0, "gres/gpu:h100": 1, "gres/gpu:1K": 0, "gres/gpu:9999999999": 0, "gres/gpu:1,gres/gpu:a:b:1": 0,
 	})
 }
 
@@ -179,7 +179,7 @@ func FuzzNoTextOfAnOwnerForgesARow(f *testing.F) {
 		require.Len(t, jobs, 2)
 		require.Equal(t, parsed(t, readSqueue, other)[0], jobs[1])
 		want := jobWith(t, "%A", "7")
-		want.User, want.Account, want.Needs, want.Excludes, want.GPUs, want.Reason = jobs[0].User, jobs[0].Account, jobs[0].Needs, jobs[0].Excludes, jobs[0].GPUs, jobs[0].Reason
+		want.User, want.Account, want.Needs, want.Excludes, want.Gres, want.Reason = jobs[0].User, jobs[0].Account, jobs[0].Needs, jobs[0].Excludes, jobs[0].Gres, jobs[0].Reason
 		want.Features, want.Gres = jobs[0].Features, jobs[0].Gres
 		require.Equal(t, want, jobs[0], "nothing else of its own row")
 		require.NotRegexp(t, `[[:cntrl:]|]`, jobs[0].Reason+jobs[0].Account)

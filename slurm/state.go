@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Base is a node's state without its flags.
-type Base uint8
+// base is a node's state without its flags.
+type base uint8
 
 // The base states. BaseUnknown is also the base of text without a base state.
 const (
-	BaseUnknown Base = iota
+	BaseUnknown base = iota
 	Down
 	Idle
 	Allocated
@@ -19,14 +19,7 @@ const (
 	Future
 )
 
-// String returns Slurm's spelling.
-func (b Base) String() string {
-	if int(b) < len(baseNames) {
-		return baseNames[b]
-	}
-	return baseNames[BaseUnknown]
-}
-
+// baseNames are Slurm's spellings, in the order of the constants.
 var baseNames = [...]string{"UNKNOWN", "DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE"}
 
 // Flags is a set of the flags that follow a node's base state.
@@ -59,28 +52,17 @@ const (
 	External
 )
 
-// flagNames are Slurm's spellings, in the order of the constants.
+// flagNames are the spellings of the flags.
 var flagNames = [...]string{
 	"CLOUD", "COMPLETING", "DRAIN", "DYNAMIC_FUTURE", "DYNAMIC_NORM", "INVALID_REG", "FAIL", "MAINTENANCE",
 	"POWER_DOWN", "POWER_UP", "POWERED_DOWN", "POWERING_UP", "POWERING_DOWN", "REBOOT_REQUESTED", "REBOOT_ISSUED",
 	"RESERVED", "RESUME", "NOT_RESPONDING", "PLANNED", "PERFCTRS", "BLOCKED", "EXTERNAL",
 }
 
-// String returns Slurm's spellings joined by '+', in the order of the constants.
-func (f Flags) String() string {
-	var names []string
-	for i, name := range flagNames {
-		if f&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, "+")
-}
-
 // State is a node's state. States with the same meaning are equal, in whatever order Slurm printed
 // the words.
 type State struct {
-	Base  Base
+	Base  base
 	Flags Flags
 	// Unknown holds the words that no known Slurm version uses as a state, sorted and joined by
 	// '+', so that they can be counted.
@@ -102,7 +84,7 @@ func ParseState(text string) State {
 			continue
 		}
 		if i := slices.Index(baseNames[:], word); i >= 0 && !based {
-			state.Base, based = Base(i), true
+			state.Base, based = base(i), true
 			continue
 		}
 		unknown = append(unknown, word)
@@ -132,12 +114,14 @@ func (s State) Held() bool {
 	return s.Base == Allocated || s.Base == Mixed || s.Has(Completing)
 }
 
-// String returns the state in scontrol's form: base, flags, unknown words. ParseState accepts the
-// result.
+// String returns the state in scontrol's form: base, flags in the order of the constants, unknown words.
+// ParseState accepts the result.
 func (s State) String() string {
-	text := s.Base.String()
-	if s.Flags != 0 {
-		text += "+" + s.Flags.String()
+	text := baseNames[s.Base]
+	for i, name := range flagNames {
+		if s.Flags&(1<<i) != 0 {
+			text += "+" + name
+		}
 	}
 	if s.Unknown != "" {
 		text += "+" + s.Unknown

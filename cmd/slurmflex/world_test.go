@@ -196,7 +196,7 @@ func (w *world) jobs(jobs ...string) {
 	var all []slurm.Job
 	for _, text := range jobs {
 		j := slurm.Job{
-			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 100, Partition: "train", User: "ada", NodeCount: 2, GPUs: 8, Reason: "None",
+			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 100, Partition: "train", User: "ada", NodeCount: 2, Gres: "gres/gpu:8", Reason: "None",
 		}
 		var limit, nodes string
 		_, err := fmt.Sscan(text, &j.ID, &limit, &j.State, &nodes)

@@ -75,7 +75,7 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 	if err != nil {
 		return err
 	}
-	if now, _, _ := h.Memory.Records.Get(a.Job); now.Limits != before.Limits {
+	if now, _, _ := h.Memory.Records.Get(a.Job); scene.LimitsOf(now) != scene.LimitsOf(before) {
 		return racef("the wait limit or deadline of job %d has changed", a.Job)
 	}
 	if !slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == a.Job }) {

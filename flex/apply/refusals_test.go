@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -17,10 +16,10 @@ import (
 func TestRateLimitErrorIsShownButNotCounted(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	h := Hands{Memory: &memory.Memory{}, Now: func() time.Time { return at }}
-	rate := &mig.Error{Op: "create request", Object: "a1", Cause: mig.CauseRate, Err: errors.New("429: slow down")}
+	rate := &mig.Error{Op: "create request", Object: "a1", Trouble: mig.Trouble{Cause: mig.CauseRate, Message: "429: slow down"}}
 	h.noteOutcome("g", 0, rate)
 	assert.Equal(t, scene.Refusal{Failing: scene.Failing{Trouble: mig.Trouble{Cause: mig.CauseRate, Message: "429: slow down"}, Times: 1, Since: at, Last: at}}, h.Memory.Refusals.All()["g"])
-	h.noteOutcome("g", 0, &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")})
+	h.noteOutcome("g", 0, &mig.Error{Trouble: mig.Trouble{Cause: mig.CauseQuota, Message: "none left"}})
 	h.noteOutcome("g", 0, rate)
 	refused := h.Memory.Refusals.All()["g"]
 	assert.Equal(t, mig.CauseQuota, refused.Cause, "the relevant refusal is not forgotten")
@@ -28,6 +27,6 @@ func TestRateLimitErrorIsShownButNotCounted(t *testing.T) {
 	assert.Len(t, h.Memory.Begin(at.Add(time.Hour-time.Second), &config.Config{}, nil).Refused, 1)
 	h.noteOutcome("g", 0, nil)
 	assert.Empty(t, h.Memory.Refusals.All())
-	h.noteOutcome("g", 0, &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")})
+	h.noteOutcome("g", 0, &mig.Error{Trouble: mig.Trouble{Cause: mig.CauseQuota, Message: "none left"}})
 	assert.Empty(t, h.Memory.Begin(at.Add(time.Hour), &config.Config{}, nil).Refused)
 }

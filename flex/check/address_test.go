@@ -44,11 +44,11 @@ func TestUnreachableNodesAreReported(t *testing.T) {
 
 	found, asked := findings(nil)
 	assert.ElementsMatch(t, []string{"alpha-a3-0", "alpha-a3-1", "alpha-a3-2"}, asked, "only flex nodes that are up")
-	assert.NotContains(t, found.Problems().Error(), "resolv")
+	assert.NotContains(t, found.problems().Error(), "resolv")
 
 	missing := &net.DNSError{Err: "no such host", Name: "alpha-a3-1", IsNotFound: true}
 	found, _ = findings(map[string]error{"alpha-a3-0": missing, "alpha-a3-1": missing, "alpha-a3-2": errors.New("i/o timeout")})
-	assert.Contains(t, found.Of(Fault).Problems().Error(), "nodeset.a3: this host does not resolve the addresses of alpha-a3-[0-1], so slurmctld cannot reach these nodes: lookup alpha-a3-1: no such host; "+
+	assert.Contains(t, found.of(Fault).problems().Error(), "nodeset.a3: this host does not resolve the addresses of alpha-a3-[0-1], so slurmctld cannot reach these nodes: lookup alpha-a3-1: no such host; "+
 		"forward c.demo.internal to Compute's DNS, and add us-central1-a.c.demo.internal to the DNS search list")
-	assert.Contains(t, found.Of(Unread).Problems().Error(), "nodeset.a3: not checked: addresses of alpha-a3-2: i/o timeout; check the name servers in /etc/resolv.conf")
+	assert.Contains(t, found.of(Unread).problems().Error(), "nodeset.a3: not checked: addresses of alpha-a3-2: i/o timeout; check the name servers in /etc/resolv.conf")
 }

@@ -49,7 +49,7 @@ func TestAdvice(t *testing.T) {
 	in := func(name, old, text string, want ...string) {
 		t.Run(name, func(t *testing.T) {
 			var advice []string
-			for _, f := range adviceOn(changed(t, old, text), nil).Of(Advice) {
+			for _, f := range adviceOn(changed(t, old, text), nil).of(Advice) {
 				advice = append(advice, f.String())
 			}
 			assert.Equal(t, want, advice)
@@ -103,7 +103,7 @@ func TestAdvice(t *testing.T) {
 }
 
 func TestDelegateMustNotBeSlurmflexItself(t *testing.T) {
-	found := adviceOn(changed(t, "suspend_program: /s", "suspend_program: /usr/libexec/slurmflex/suspend"), nil).Of(Fault)
+	found := adviceOn(changed(t, "suspend_program: /s", "suspend_program: /usr/libexec/slurmflex/suspend"), nil).of(Fault)
 	require.Len(t, found, 1)
 	assert.Equal(t, "c.yaml:23: slurmflex.delegate.suspend_program: /usr/libexec/slurmflex/suspend is slurmflex itself; set this to the program that powers the other nodes", found[0].String())
 }
@@ -133,9 +133,9 @@ func TestSalvageOfUncoveredNodesGetsAdvice(t *testing.T) {
 func TestKeyWithAdviceIsNotAlsoIgnored(t *testing.T) {
 	cfg := changed(t, "project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\nlogin_groups: {}\n")
 	found := adviceOn(cfg, nil)
-	require.Len(t, found.Of(Advice), 1)
-	assert.Equal(t, "cloud_parameters.resume_timeout", found.Of(Advice)[0].Key)
-	ignored := found.Of(Ignored)
+	require.Len(t, found.of(Advice), 1)
+	assert.Equal(t, "cloud_parameters.resume_timeout", found.of(Advice)[0].Key)
+	ignored := found.of(Ignored)
 	require.Len(t, ignored, 2)
 	assert.Equal(t, "c.yaml:4: login_groups: ignored (used only by slurm-gcp)", ignored[0].String())
 	assert.Equal(t, "nodeset.cpu", ignored[1].Key)

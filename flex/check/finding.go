@@ -47,8 +47,8 @@ func (f Finding) problem() config.Problem {
 // Findings is a list of findings, by file and line.
 type Findings []Finding
 
-// Of returns the findings of the given levels.
-func (fs Findings) Of(levels ...severity) Findings {
+// of returns the findings of the given levels.
+func (fs Findings) of(levels ...severity) Findings {
 	var kept Findings
 	for _, f := range fs {
 		if slices.Contains(levels, f.Level) {
@@ -58,8 +58,8 @@ func (fs Findings) Of(levels ...severity) Findings {
 	return kept
 }
 
-// Problems returns the findings as an error, one per line.
-func (fs Findings) Problems() config.Problems {
+// problems returns the findings as an error, one per line.
+func (fs Findings) problems() config.Problems {
 	var all config.Problems
 	for _, f := range fs {
 		all = append(all, f.problem())

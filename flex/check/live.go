@@ -135,12 +135,12 @@ func (j *judge) place(set *config.NodeSet) {
 	}
 	at := key + "zone_policy_allow"
 	for _, zone := range set.Zones {
-		switch z := j.world.Zones[zone]; {
-		case absent(z.Err):
+		switch up := j.world.ZonesUp[zone]; {
+		case absent(up.Err):
 			j.say(Fault, at, "zone %s does not exist; use another zone of %s", zone, set.Region)
-		case z.Err != nil:
-			j.unread(at, z.Err, "grant the credentials the permission compute.zones.get")
-		case !z.Is.Up:
+		case up.Err != nil:
+			j.unread(at, up.Err, "grant the credentials the permission compute.zones.get")
+		case !up.Is:
 			j.say(Fault, at, "zone %s is DOWN according to Compute; wait, or remove it", zone)
 		}
 	}

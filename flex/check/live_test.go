@@ -20,7 +20,7 @@ import (
 // cloud is a Compute without problems, except for the fields that a test sets.
 type cloud struct {
 	unseen  map[string]error
-	quotas  []mig.Quota
+	quotas  map[string]float64
 	zone    error
 	region  error
 	lacking []string
@@ -39,13 +39,11 @@ func (c *cloud) Template(_ context.Context, link string) (mig.Template, error) {
 	}, nil
 }
 
-func (c *cloud) Region(_ context.Context, name string) (mig.Region, error) {
-	return mig.Region{Name: name, Up: true, Quotas: c.quotas}, c.region
+func (c *cloud) Region(context.Context, string) (mig.Region, error) {
+	return mig.Region{Up: true, Quotas: c.quotas}, c.region
 }
 
-func (c *cloud) Zone(_ context.Context, name string) (mig.Zone, error) {
-	return mig.Zone{Name: name, Up: true}, c.zone
-}
+func (c *cloud) ZoneIsUp(context.Context, string) (bool, error) { return true, c.zone }
 
 func (c *cloud) MachineType(_ context.Context, _, name string) (mig.MachineType, error) {
 	c.asked++
@@ -83,7 +81,7 @@ func (c controller) Allowances(context.Context, []string) (slurm.Allowances, err
 // keys returns the findings of one level about the configuration, by key.
 func keys(found Findings, level severity) map[string]string {
 	all := map[string]string{}
-	for _, f := range found.Of(level) {
+	for _, f := range found.of(level) {
 		if f.File == "c.yaml" {
 			all[f.Key] = f.Text
 		}
@@ -110,12 +108,12 @@ func TestEndpointsAreCheckedForTheMethodsThatNodesetsNeed(t *testing.T) {
 	assert.Equal(t, "lacks instances.list, which the nodesets of us-central1 need; use a program with these methods, or change the nodesets", found(Fault))
 	cfg.FlexSets()[0].Flex.UseBulkInsert = true
 	assert.Contains(t, found(Fault), "instances.list, instances.bulkInsert,")
-	c.unseen = map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("no answer")}}
+	c.unseen = map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: "no answer"}}}
 	assert.Equal(t, "list x: no answer; check that this host can reach the endpoint, and that it runs", found(Unread))
 }
 
 func TestUnreadableRegionIsNotQueriedFurther(t *testing.T) {
-	c := &cloud{unseen: map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("no answer")}}}
+	c := &cloud{unseen: map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: "no answer"}}}}
 	found := compared(t, c, controller{})
 	assert.Contains(t, keys(found, Unread), "project")
 	assert.Zero(t, c.asked)
@@ -131,7 +129,7 @@ func TestSlurmIsCheckedWithoutCompute(t *testing.T) {
 	world.Client, world.Hooks = errors.New("no credentials"), "/opt/slurmflex"
 	found := compare(cfg, world)
 	assert.Equal(t, "no credentials; Compute was not queried; outside Compute Engine, set this to a file with Google credentials", keys(found, Fault)["google_app_cred_path"])
-	assert.Contains(t, found.Problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; set ResumeProgram=/opt/slurmflex/resume")
+	assert.Contains(t, found.problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; set ResumeProgram=/opt/slurmflex/resume")
 }
 
 func TestShownQuotaIsComparedWithTheConfiguration(t *testing.T) {
@@ -140,7 +138,7 @@ func TestShownQuotaIsComparedWithTheConfiguration(t *testing.T) {
 		5: "6 active requests in us-central1 are more than the project's quota ACTIVE_RESIZE_REQUESTS of 5; set this to 5 or ask Google for more",
 		6: "",
 	} {
-		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: limit}}}, controller{})
+		found := compared(t, &cloud{quotas: map[string]float64{mig.ActiveRequestsQuota: limit}}, controller{})
 		assert.Equal(t, want, keys(found, Fault)[key])
 	}
 }
@@ -148,9 +146,9 @@ func TestShownQuotaIsComparedWithTheConfiguration(t *testing.T) {
 // B5: each job has its own group.
 func TestGroupQuotaLimitsTheJobsWithNodes(t *testing.T) {
 	for _, metric := range []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} {
-		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: metric, Limit: 3}}}, controller{})
+		found := compared(t, &cloud{quotas: map[string]float64{metric: 3}}, controller{})
 		assert.Contains(t, fmt.Sprint(found), "quota "+metric+" of us-central1 is 3: each waiting or running job on flex-start nodes has its own group, so at most 3 jobs can have nodes at once")
-		found = compared(t, &cloud{quotas: []mig.Quota{{Metric: metric, Limit: 1e6}}}, controller{})
+		found = compared(t, &cloud{quotas: map[string]float64{metric: 1e6}}, controller{})
 		assert.NotContains(t, fmt.Sprint(found), metric)
 	}
 }
@@ -158,14 +156,14 @@ func TestGroupQuotaLimitsTheJobsWithNodes(t *testing.T) {
 func TestNodesetsOfARegionShareItsQuota(t *testing.T) {
 	const h100 = "PREEMPTIBLE_NVIDIA_H100_GPUS"
 	for limit, wrong := range map[float64]bool{112: false, 111: true} { // 8 nodes of a3 and 6 of one, 8 GPUs each
-		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: h100, Limit: limit}}}, controller{})
+		found := compared(t, &cloud{quotas: map[string]float64{h100: limit}}, controller{})
 		assert.Equal(t, wrong, keys(found, Advice)["nodeset.a3.node_count_dynamic_max"] != "", limit)
 	}
 }
 
 func TestUnansweredQueriesAreNotChecked(t *testing.T) {
-	passing := &mig.Error{Op: "read", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("503")}
-	denied := &mig.Error{Op: "read", Object: "x", Cause: mig.CausePermission, Err: errors.New("403")}
+	passing := &mig.Error{Op: "read", Object: "x", Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: "503"}}
+	denied := &mig.Error{Op: "read", Object: "x", Trouble: mig.Trouble{Cause: mig.CausePermission, Message: "403"}}
 	found := compared(t, &cloud{zone: passing, region: nil}, controller{noPartitions: errors.New("hung"), noNodes: errors.New("hung")})
 	assert.Equal(t, "hung", keys(found, Unread)["partitions"])
 	assert.Equal(t, "hung", keys(found, Unread)["nodeset"])
@@ -177,7 +175,7 @@ func TestUnansweredQueriesAreNotChecked(t *testing.T) {
 func TestOldSlurmIsTheOnlyFinding(t *testing.T) {
 	found := compared(t, &cloud{}, controller{version: "21.08.8", noNodes: errors.New("no nodes")})
 	assert.Equal(t, []string{"/nonexistent/slurm.conf: SLURM_VERSION: Slurm 21.08.8 is older than 22.05, the oldest that slurmflex works with; upgrade it"},
-		strings.Split(found.Problems().Error(), "\n"))
+		strings.Split(found.problems().Error(), "\n"))
 }
 
 func TestVulnerableSlurmGetsAdvice(t *testing.T) {
@@ -185,7 +183,7 @@ func TestVulnerableSlurmGetsAdvice(t *testing.T) {
 		"25.05.8": "25.05.9", "25.11.0": "25.11.8",
 		"25.05.9": "", "25.11.12": "", "24.11.5": "", "26.05.4": "", // unknown, or without a fix
 	} {
-		says := fmt.Sprint(compared(t, &cloud{}, controller{version: version}).Of(Advice))
+		says := fmt.Sprint(compared(t, &cloud{}, controller{version: version}).of(Advice))
 		if least == "" {
 			assert.NotContains(t, says, "SLURM_VERSION", version)
 		} else {
@@ -207,9 +205,9 @@ func TestAlwaysOnNodesMustBeExemptFromPowerSaving(t *testing.T) {
 		partitions: []slurm.Partition{{Name: "login", Nodes: []string{"login1"}}},
 		nodes:      []slurm.Node{{Name: "login1"}, {Name: "node01"}, {Name: "node02"}},
 	}
-	assert.Contains(t, compared(t, &cloud{}, site).Problems().Error(), names)
+	assert.Contains(t, compared(t, &cloud{}, site).problems().Error(), names)
 	site.config["SuspendTime"] = "INFINITE"
-	assert.NotContains(t, compared(t, &cloud{}, site).Problems().Error(), "node[01-02]")
+	assert.NotContains(t, compared(t, &cloud{}, site).problems().Error(), "node[01-02]")
 }
 
 func TestPartitionsResumeTimeoutsOverrideTheClusters(t *testing.T) {
@@ -224,13 +222,13 @@ func TestPartitionsResumeTimeoutsOverrideTheClusters(t *testing.T) {
 		"none has":  {[]slurm.Partition{{Name: "train"}, {Name: "serve"}}, true},
 		"not there": {nil, true},
 	} {
-		found := compared(t, &cloud{}, controller{partitions: c.partitions}).Problems()
+		found := compared(t, &cloud{}, controller{partitions: c.partitions}).problems()
 		require.Error(t, found, name)
 		assert.Equal(t, c.counts, strings.Contains(found.Error(), wrong), name)
 	}
 	cfg := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
 	found := compare(cfg, observe(t.Context(), cfg, controller{}, &cloud{}, nil))
-	assert.ErrorContains(t, found.Problems(), wrong, "for nodes in no partition")
+	assert.ErrorContains(t, found.problems(), wrong, "for nodes in no partition")
 }
 
 func TestGresThatDiffersFromTheMachineIsReported(t *testing.T) {
@@ -259,7 +257,7 @@ func TestMissingDefaultTimeIsReportedIfLeasesFollowJobs(t *testing.T) {
 	const advice = "has no DefaultTime, so slurmflex requests machines for MaxTime=7-00:00:00 for a job without --time"
 	for limit, named := range map[string]bool{"NONE": true, "UNLIMITED": true, "1:00:00": false} {
 		site := controller{partitions: []slurm.Partition{{Name: "train", MaxTime: slurm.ParseLimit("7-00:00:00"), DefaultTime: slurm.ParseLimit(limit)}}}
-		found := compared(t, &cloud{}, site).Of(Advice)
+		found := compared(t, &cloud{}, site).of(Advice)
 		assert.Equal(t, named, strings.Contains(fmt.Sprint(found), advice), limit)
 	}
 }

@@ -29,18 +29,18 @@ type scheduler interface {
 	Allowances(ctx context.Context, enforced []string) (slurm.Allowances, error)
 }
 
-// Cloud is the part of Compute that a check reads.
-type Cloud interface {
+// reader is the part of Compute that a check reads.
+type reader interface {
 	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
 	Template(ctx context.Context, link string) (mig.Template, error)
 	Region(ctx context.Context, name string) (mig.Region, error)
-	Zone(ctx context.Context, name string) (mig.Zone, error)
+	ZoneIsUp(ctx context.Context, name string) (bool, error)
 	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
 	Lacking(ctx context.Context, region string) ([]string, error)
 }
 
-// Seen is an observation, or the error of the attempt.
-type Seen[T any] struct {
+// seen is an observation, or the error of the attempt.
+type seen[T any] struct {
 	Is  T
 	Err error
 }
@@ -48,22 +48,22 @@ type Seen[T any] struct {
 // World is everything that a check observed.
 type World struct {
 	User       int // uid of the observer
-	Conf       Seen[slurm.Config]
-	Partitions Seen[[]slurm.Partition]
-	Nodes      Seen[[]slurm.Node]
-	Allowances Seen[slurm.Allowances]    // only if a limit is of an account
+	Conf       seen[slurm.Config]
+	Partitions seen[[]slurm.Partition]
+	Nodes      seen[[]slurm.Node]
+	Allowances seen[slurm.Allowances]    // only if a limit is of an account
 	File       *slurmconf.File           // nil if unreadable here
-	Addresses  map[string]Seen[[]string] // by node that is up: as this host resolves it
+	Addresses  map[string]seen[[]string] // by node that is up: as this host resolves it
 	Programs   map[string]program        // programs named in slurm.conf, by path
 	Hooks      string                    // folder of slurmflex's programs; empty: the packages' one
 
 	Client    error            // why Compute cannot be queried at all
 	Groups    map[string]error // by region: why its groups cannot be listed; nil if they can
-	Regions   map[string]Seen[mig.Region]
-	Lacking   map[string]Seen[[]string] // by region with an endpoint of its own: the methods that it lacks
-	Zones     map[string]Seen[mig.Zone]
-	Templates map[string]Seen[mig.Template] // by link
-	Machines  map[offer]Seen[mig.MachineType]
+	Regions   map[string]seen[mig.Region]
+	Lacking   map[string]seen[[]string] // by region with an endpoint of its own: the methods that it lacks
+	ZonesUp   map[string]seen[bool]
+	Templates map[string]seen[mig.Template] // by link
+	Machines  map[offer]seen[mig.MachineType]
 }
 
 // offer is a machine type in a zone.
@@ -74,7 +74,7 @@ const liveLimit = time.Minute
 
 // Live reads everything that a check on this host needs. noCloud is the reason why Compute cannot be
 // queried; nil if it can.
-func Live(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, noCloud error) (World, error) {
+func Live(ctx context.Context, cfg *config.Config, s scheduler, c reader, noCloud error) (World, error) {
 	bounded, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()
 	if noCloud != nil {
@@ -91,8 +91,8 @@ func Live(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, noCloud
 }
 
 // observe reads everything that a check needs, concurrently. Failed reads are recorded as errors in
-// the world. Without a Cloud it reads only Slurm.
-func observe(ctx context.Context, cfg *config.Config, s scheduler, c Cloud, names resolver) World {
+// the world. Without Compute it reads only Slurm.
+func observe(ctx context.Context, cfg *config.Config, s scheduler, c reader, names resolver) World {
 	w := World{User: os.Geteuid(), Programs: map[string]program{}}
 	var side sync.WaitGroup
 	side.Go(func() {
@@ -139,22 +139,22 @@ type reads struct {
 }
 
 // read makes a call and notes its result under a key.
-func read[K comparable, T any](r *reads, into *map[K]Seen[T], key K, call func() (T, error)) {
+func read[K comparable, T any](r *reads, into *map[K]seen[T], key K, call func() (T, error)) {
 	r.Go(func() error {
 		is, err := call()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if *into == nil {
-			*into = map[K]Seen[T]{}
+			*into = map[K]seen[T]{}
 		}
-		(*into)[key] = Seen[T]{is, err}
+		(*into)[key] = seen[T]{is, err}
 		return nil
 	})
 }
 
 // observeCompute reads the regions first. It skips everything else in a region if listing its
 // groups fails.
-func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud) {
+func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c reader) {
 	_, w.Groups = c.Groups(ctx, cfg.Cluster, cfg.FlexRegions())
 	sets := slices.DeleteFunc(cfg.FlexSets(), func(set *config.NodeSet) bool { return w.Groups[set.Region] != nil })
 	var side reads
@@ -177,7 +177,7 @@ func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud)
 		}
 		for _, zone := range set.Zones {
 			if once(zone) {
-				read(&side, &w.Zones, zone, func() (mig.Zone, error) { return c.Zone(ctx, zone) })
+				read(&side, &w.ZonesUp, zone, func() (bool, error) { return c.ZoneIsUp(ctx, zone) })
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud)
 	for _, set := range sets {
 		t := w.Templates[set.Template]
 		for _, zone := range set.Zones {
-			if t.Err == nil && w.Zones[zone].Err == nil && once(zone+" "+t.Is.MachineType) {
+			if t.Err == nil && w.ZonesUp[zone].Err == nil && once(zone+" "+t.Is.MachineType) {
 				read(&side, &w.Machines, offer{zone, t.Is.MachineType}, func() (mig.MachineType, error) {
 					return c.MachineType(ctx, zone, t.Is.MachineType)
 				})

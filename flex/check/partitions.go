@@ -147,13 +147,13 @@ func (j *judge) gres(set *config.NodeSet, there map[string]slurm.Node) {
 	want := slurmconf.GPUsOf(set, m)
 	others := map[string][]string{} // by Slurm's Gres
 	for _, name := range slurmconf.Names(j.cfg, set) {
-		if is := slurmconf.ParseGPUs(there[name].Gres); is != want && there[name].Name != "" {
+		if is := slurmconf.GPUsIn(there[name].Gres); is != want && there[name].Name != "" {
 			others[is.String()] = append(others[is.String()], name)
 		}
 	}
 	for _, gres := range slices.Sorted(maps.Keys(others)) {
 		names := slurm.Fold(others[gres])
-		switch is := slurmconf.ParseGPUs(gres); {
+		switch is := slurmconf.GPUsIn(gres); {
 		case is.Count > m.GPUs:
 			j.conf(Fault, "NodeName="+names, "Gres=%s is more than the %d GPUs of %s, so Slurm drains the nodes; set %s", gres, m.GPUs, m.Name, written(want))
 		default:
@@ -163,7 +163,7 @@ func (j *judge) gres(set *config.NodeSet, there map[string]slurm.Node) {
 }
 
 // written returns the text for these GPUs in slurm.conf and gres.conf.
-func written(g slurmconf.GPUs) string {
+func written(g slurm.Gres) string {
 	switch {
 	case g.Count == 0:
 		return "no Gres"

@@ -18,7 +18,7 @@ func TestSettingsThatPreventPendingAreReported(t *testing.T) {
 		return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(seconds) * time.Second}
 	}
 	for name, test := range map[string]struct {
-		waiting         config.Waiting
+		waiting         string
 		preempt         string
 		suspend         int
 		preempts, short bool

@@ -27,7 +27,7 @@ func TestCheckReportsTheFormerGate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found := compared(t, &cloud{}, controller{config: c.conf})
 			var got []string
-			for _, f := range append(found.Of(Fault), found.Of(Advice)...) {
+			for _, f := range append(found.of(Fault), found.of(Advice)...) {
 				if f.Key == "PrologSlurmctld" {
 					got = append(got, f.String())
 				}

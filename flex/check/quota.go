@@ -12,18 +12,19 @@ import (
 // need is the part of a quota that the nodesets of a region use when all their nodes exist.
 type need struct {
 	region      string
-	of          mig.GPUs
+	machine     mig.MachineType // of the first of sets, with the type of GPUs of all
+	onDemand    bool
 	sets        []*config.NodeSet
 	nodes, gpus int
-	machine     mig.MachineType // of the first of sets
 }
 
 // quotas compares the largest possible use of the nodesets with the project's quotas. Compute does
 // not show every quota with its region. Quotas that it does not show are skipped.
 func (j *judge) quotas() {
 	for _, n := range j.needs() {
-		if q, shown := j.world.Regions[n.region].Is.GPUQuota(n.of); shown {
-			j.gpus(n, q)
+		r := j.world.Regions[n.region].Is
+		if metric, shown := r.GPUQuota(n.machine.GPU, n.onDemand); shown {
+			j.gpus(n, metric, int(r.Quotas[metric]))
 		}
 	}
 	const key = "slurmflex.max_active_requests"
@@ -34,11 +35,11 @@ func (j *judge) quotas() {
 			continue
 		}
 		j.groups(region, r.Is)
-		q, shown := r.Is.Quota(mig.ActiveRequestsQuota)
+		limit, shown := r.Is.Quotas[mig.ActiveRequestsQuota]
 		switch {
-		case shown && float64(most) > q.Limit:
+		case shown && float64(most) > limit:
 			j.say(Fault, key, "%d active requests in %s are more than the project's quota %s of %d; set this to %[4]d or ask Google for more",
-				most, region, mig.ActiveRequestsQuota, int(q.Limit))
+				most, region, mig.ActiveRequestsQuota, int(limit))
 		case !shown && most > mig.DefaultActiveRequests:
 			j.advise(key, "%d active requests in %s are more than the default quota of %d, and Compute does not show the project's quota %s; look it up in the console",
 				most, region, mig.DefaultActiveRequests, mig.ActiveRequestsQuota)
@@ -58,9 +59,9 @@ func (j *judge) groups(region string, r mig.Region) {
 		nodes += set.Size()
 	}
 	for _, metric := range mig.GroupQuotas() {
-		if q, shown := r.Quota(metric); shown && int(q.Limit) < nodes {
+		if limit, shown := r.Quotas[metric]; shown && int(limit) < nodes {
 			j.advise(key, "quota %s of %s is %d: each waiting or running job on flex-start nodes has its own group, so at most %[3]d jobs can have nodes at once, although there are %d nodes; ask Google for more if jobs are so small",
-				metric, region, int(q.Limit), nodes)
+				metric, region, int(limit), nodes)
 		}
 	}
 }
@@ -76,31 +77,32 @@ func (j *judge) needs() []*need {
 		if !ok || m.GPU == "" || set.Flex.Capacity == config.Reservation { // already counted
 			continue
 		}
-		gpus := mig.GPUs{Type: m.GPU, OnDemand: set.Flex.Capacity == config.OnDemand}
-		i := slices.IndexFunc(all, func(n *need) bool { return n.region == set.Region && n.of == gpus })
+		onDemand := set.Flex.Capacity == config.OnDemand
+		i := slices.IndexFunc(all, func(n *need) bool {
+			return n.region == set.Region && n.machine.GPU == m.GPU && n.onDemand == onDemand
+		})
 		if i < 0 {
 			i = len(all)
-			all = append(all, &need{region: set.Region, of: gpus, machine: m})
+			all = append(all, &need{region: set.Region, machine: m, onDemand: onDemand})
 		}
 		all[i].sets = append(all[i].sets, set)
 		all[i].nodes += set.Size()
 		all[i].gpus += set.Size() * m.GPUs
 	}
 	slices.SortStableFunc(all, func(a, b *need) int {
-		return cmp.Or(cmp.Compare(a.region, b.region), cmp.Compare(a.of.Type, b.of.Type))
+		return cmp.Or(cmp.Compare(a.region, b.region), cmp.Compare(a.machine.GPU, b.machine.GPU))
 	})
 	return all
 }
 
-func (j *judge) gpus(n *need, q mig.Quota) {
-	limit := int(q.Limit)
+func (j *judge) gpus(n *need, metric string, limit int) {
 	if limit >= n.gpus {
 		return
 	}
 	set := n.sets[0]
 	key := "nodeset." + set.Name + ".node_count_dynamic_max"
 	if limit < n.machine.GPUs {
-		j.say(Fault, key, "quota %s of %s is %d, too little for a single %s; ask Google for %d", q.Metric, n.region, limit, n.machine.Name, n.gpus)
+		j.say(Fault, key, "quota %s of %s is %d, too little for a single %s; ask Google for %d", metric, n.region, limit, n.machine.Name, n.gpus)
 		return
 	}
 	instead := ""
@@ -108,5 +110,5 @@ func (j *judge) gpus(n *need, q mig.Quota) {
 		instead = fmt.Sprintf(", or set the number of nodes to %d", limit/n.machine.GPUs)
 	}
 	j.advise(key, "quota %s of %s is %d, less than the %d GPUs of all %d nodes, so some nodes wait for others; ask Google for more%s",
-		q.Metric, n.region, limit, n.gpus, n.nodes, instead)
+		metric, n.region, limit, n.gpus, n.nodes, instead)
 }

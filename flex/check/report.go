@@ -38,7 +38,7 @@ func Of(file string, cfg *config.Config, unpriced error, w *World) Report {
 func reportOf(file string, cfg *config.Config, live bool, found Findings) Report {
 	r := Report{
 		Envelope: view.EnvelopeOf("check"), File: file, Cluster: cfg.Cluster, Live: live, Findings: append(Findings{}, found...),
-		Valid: len(found.Of(Fault)) == 0, Complete: len(found.Of(Unread)) == 0,
+		Valid: len(found.of(Fault)) == 0, Complete: len(found.of(Unread)) == 0,
 	}
 	r.sums = fmt.Sprintf("slurmflex provisions %d of %s", len(cfg.FlexSets()), view.Count(len(cfg.NodeSets), "nodeset"))
 	return r
@@ -56,7 +56,7 @@ func Unloaded(file string, problems config.Problems) Report {
 // String lists ignored keys and advice. Err has the rest.
 func (r Report) String() string {
 	var text strings.Builder
-	for _, f := range append(r.Findings.Of(Ignored), r.Findings.Of(Advice)...) {
+	for _, f := range append(r.Findings.of(Ignored), r.Findings.of(Advice)...) {
 		fmt.Fprintln(&text, f)
 	}
 	if r.Valid && r.Complete {
@@ -71,8 +71,8 @@ func (r Report) String() string {
 
 // Err returns faults and what could not be read; nil without any.
 func (r Report) Err() error {
-	if wrong := r.Findings.Of(Fault, Unread); len(wrong) > 0 {
-		return wrong.Problems()
+	if wrong := r.Findings.of(Fault, Unread); len(wrong) > 0 {
+		return wrong.problems()
 	}
 	return nil
 }

@@ -19,7 +19,6 @@ import (
 	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/view"
 	"slurmflex/flex/wake"
 	"slurmflex/slurm"
 )
@@ -96,7 +95,7 @@ func (h Hook) Run(ctx context.Context, wakeUp wake.Call, noJobs error) error {
 func OnlyHandOver(ctx context.Context, at config.Glance, log *zap.Logger, wakeUp wake.Call, wrong error) error {
 	log = log.With(zap.String("hook", wakeUp.Verb), zap.String("nodes", wakeUp.Nodes),
 		// A message that is too long would be lost.
-		zap.String("wrong", view.Clip(wrong.Error(), 2000)))
+		zap.String("wrong", fmt.Sprintf("%.2000s", wrong)))
 	wakeUp.Cluster = at.Cluster
 	if err := wake.Send(ctx, wake.SocketPath(at.RunDir), wakeUp); err != nil {
 		log.Error("nothing done: the configuration is invalid and the daemon is not reachable", zap.Error(err))

@@ -12,8 +12,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Controllers lists the calls to Slurm that decide, before a pass, whether this host makes it.
-type Controllers interface {
+// scheduler lists the calls to Slurm that decide, before a pass, whether this host makes it.
+type scheduler interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Controllers(ctx context.Context) ([]slurm.Controller, error)
 }
@@ -36,7 +36,7 @@ type Controllers interface {
 //
 // A Permission is not safe for concurrent use.
 type Permission struct {
-	Slurm Controllers
+	Slurm scheduler
 	Host  string // as in uname; empty: this host's name
 
 	ours bool // this process runs as SlurmUser

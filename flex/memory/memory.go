@@ -39,6 +39,7 @@ import (
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // Memory is what a process remembers between its passes. Recalls serve actions too; only passes, one
@@ -57,8 +58,8 @@ type Memory struct {
 	hosts    recall[string, scene.BadHost] // by name, where a machine failed its health check; for badFor
 
 	// What is read rarely. What is known of a job is forgotten when the job has left the queue.
-	Told        recall[uint32, string]         // AdminComments of jobs: the last message to each owner
-	Records     recall[uint32, record]         // of jobs
+	Told        recall[uint32, string] // AdminComments of jobs: the last message to each owner
+	Records     recall[uint32, slurm.JobRecord]
 	RecordsRead bool                           // the records of all jobs on flex nodes have been read once
 	Throttles   recall[uint32, int]            // of arrays, where squeue does not show them: tasks that may run at once; 0: any number
 	Templates   recall[string, scene.Template] // instance templates, by link; for SettingsAge

@@ -9,13 +9,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// record is what is known about a job from its record.
-type record struct {
-	Limits   scene.JobLimits
-	requeues bool // Slurm requeues the job when it loses its nodes
-	reach    scene.Reach
-}
-
 // Reader reads the records of jobs.
 type Reader interface {
 	JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error)
@@ -41,9 +34,7 @@ func (m *Memory) noteRecord(rec slurm.JobRecord, now time.Time) {
 	if !told || !read && memo.MayWrite(rec.AdminComment) {
 		m.Told.Note(rec.ID, rec.AdminComment, now)
 	}
-	limits := scene.JobLimits{Deadline: rec.Deadline, MinTime: rec.MinTime}
-	limits.Wait, limits.Then = memo.OwnersWait(rec.Comment)
-	m.Records.Note(rec.ID, record{limits, rec.Requeues(), scene.ReachOf(rec)}, now)
+	m.Records.Note(rec.ID, rec, now)
 }
 
 // addRecords adds the known records to a snapshot, and forgets jobs and arrays that have left the
@@ -57,15 +48,5 @@ func (m *Memory) addRecords(snap *scene.Snapshot) {
 	m.Records.keepOnly(queued)
 	m.Throttles.keepOnly(arrays)
 
-	snap.Told, snap.Requeues = m.Told.All(), make(map[uint32]bool, len(queued))
-	snap.Limits, snap.Reach = make(map[uint32]scene.JobLimits), make(map[uint32]scene.Reach)
-	for id, known := range m.Records.All() {
-		snap.Requeues[id] = known.requeues
-		if known.Limits != (scene.JobLimits{}) {
-			snap.Limits[id] = known.Limits
-		}
-		if known.reach != "" {
-			snap.Reach[id] = known.reach
-		}
-	}
+	snap.Told, snap.Records = m.Told.All(), m.Records.All()
 }

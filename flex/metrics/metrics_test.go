@@ -128,7 +128,7 @@ func (w *world) group(name string, requests ...mig.Request) *mig.Group {
 func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
 	w := newWorld(t)
 	w.Did(action.CreateGroup{}, noon, time.Second, nil)
-	w.Did(action.CreateGroup{}, noon, time.Second, &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")})
+	w.Did(action.CreateGroup{}, noon, time.Second, &mig.Error{Trouble: mig.Trouble{Cause: mig.CauseQuota, Message: "none left"}})
 	w.Did(action.SetNodes{}, noon, time.Second, errors.New("Unable to contact slurm controller"))
 	w.Did(action.SignalJob{}, noon, time.Second, nil)
 	for outcome, want := range map[string]float64{"done": 1, "failed": 1} {

@@ -92,7 +92,7 @@ func TestFailedBootIsRecorded(t *testing.T) {
 func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T) {
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), extra("alpha-a3-1", "rack 7"), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
 		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
-	s.Requeues[7] = false
+	s.Records[7] = slurm.JobRecord{Batch: true}
 	cfg := with("boot_timeout: 600")
 	p := planOf(cfg, s)
 	const record = "slurmflex: 1 boots failed, the last of an instance made 2026-11-21T11:50:00Z"
@@ -108,7 +108,7 @@ func TestMachineThatDoesNotBootIsReplacedUnderAJobThatSlurmWouldEnd(t *testing.T
 	}
 	s.Now = s.Now.Add(time.Second)
 	assert.NotContains(t, fmt.Sprint(actions(planOf(cfg, s))), "extra", "each machine is counted once")
-	s.Requeues = nil
+	s.Records = nil
 	assert.NotContains(t, fmt.Sprint(actions(planOf(cfg, s))), "delete", "Slurm may requeue the job")
 }
 

@@ -14,6 +14,7 @@ import (
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // askedFor sets the count that earlier passes recorded for job 7, up to now.
@@ -106,7 +107,7 @@ func TestOwnersWaitLimitCountsFromTheAllocation(t *testing.T) {
 	given := func(then string, more ...part) []string {
 		cfg := with("provision_timeout: 7200, boot_failures: 1, on_provision_timeout: " + then)
 		cfg.Options.MaxActiveRequests = 1
-		return returned(planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), ownLimits(scene.JobLimits{Wait: time.Hour}))))
+		return returned(planOf(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), ownLimits(slurm.JobRecord{Comment: "slurmflex:wait=1h"}))))
 	}
 	for _, name := range []string{"its turn", "a blocked nodeset"} {
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: no machines for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
@@ -121,17 +122,17 @@ func TestOwnersWaitLimitCountsFromTheAllocation(t *testing.T) {
 }
 
 func TestEndOfWaitNamesCapacityOnlyIfCapacityLacked(t *testing.T) {
-	given := func(limit scene.JobLimits, parts ...part) []string {
+	given := func(limit slurm.JobRecord, parts ...part) []string {
 		return returned(planOf(with("provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor(time.Hour),
 			and(parts...), ownLimits(limit))))
 	}
 	back := "return alpha-a3-0 to Slurm and requeue job 7: "
 	assert.Equal(t, []string{back + "no capacity for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: a quota of the project is used up"},
-		given(scene.JobLimits{}, groupOf(7, failed("a1", "alpha-a3-0", mig.CauseQuota, time.Second))))
+		given(slurm.JobRecord{}, groupOf(7, failed("a1", "alpha-a3-0", mig.CauseQuota, time.Second))))
 	assert.Equal(t, []string{back + "no machines for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: INVALID_ARGUMENT: no"},
-		given(scene.JobLimits{}, refused("alpha-a3-job-7", mig.CauseUnknown, time.Second, 1)))
+		given(slurm.JobRecord{}, refused("alpha-a3-job-7", mig.CauseUnknown, time.Second, 1)))
 	assert.Equal(t, []string{back + "no machines for 1 × a3-machine (--deadline 2026-11-21T12:00:00Z)"},
-		given(scene.JobLimits{Deadline: noon}, func(s *setting) { s.Asked = nil }))
+		given(slurm.JobRecord{Deadline: noon}, func(s *setting) { s.Asked = nil }))
 }
 
 // The count continues across requests and obstacles, but not across allocations of the job.

@@ -99,8 +99,8 @@ func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour),
 				groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second)), told(7, c.told), askedFor(time.Hour))
-			if s.Requeues[7] = c.requeues; c.unread {
-				delete(s.Requeues, 7)
+			if s.Records[7] = (slurm.JobRecord{Batch: true, Requeue: c.requeues}); c.unread {
+				delete(s.Records, 7)
 			}
 			does := func(cfg *config.Config) []string {
 				return slices.DeleteFunc(actions(planOf(cfg, s)), func(a string) bool {
@@ -123,14 +123,14 @@ func TestOnlyCancelEndsTheWaitOfAJobThatSlurmWouldEnd(t *testing.T) {
 	for _, then := range []string{"requeue", "hold", "cancel"} {
 		assert.Equal(t, noon.Add(time.Hour), plan(7200, then).Waits[0].Until, then)
 	}
-	s.Requeues[7] = false
+	s.Records[7] = slurm.JobRecord{Batch: true}
 	for _, then := range []string{"requeue", "hold"} {
 		assert.Zero(t, plan(7200, then).Waits[0].Until, then)
 		assert.Empty(t, madeBy(plan(600, then)), then)
 	}
 	assert.Equal(t, noon.Add(time.Hour), plan(7200, "cancel").Waits[0].Until)
 	assert.Contains(t, actions(plan(600, "cancel")), "return alpha-a3-0 to Slurm and cancel job 7: no capacity for 1 × a3-machine in 1h00m (provision_timeout 00:10:00)")
-	s.Limits = map[uint32]scene.JobLimits{7: {Deadline: noon.Add(15 * time.Minute)}}
+	s.Records[7] = slurm.JobRecord{Batch: true, Deadline: noon.Add(15 * time.Minute)}
 	assert.Contains(t, strings.Join(actions(plan(0, "requeue")), "\n"), "and cancel job 7: ", "its --deadline cannot be met")
 }
 

@@ -30,9 +30,9 @@ func endsAt(left time.Duration) string {
 
 const warnedThen = "; warned at 2026-11-21T11:55:00Z with USR1"
 
-// reached makes job 7 warnable in that way.
-func reached(how scene.Reach) part {
-	return func(s *setting) { s.Reach = map[uint32]scene.Reach{7: how} }
+// asksSignal lets job 7 ask for the signal.
+func asksSignal(s *setting) {
+	s.Records[7] = slurm.JobRecord{Batch: true, Requeue: true, Comment: "slurmflex:signal"}
 }
 
 // says formats the action that sets job 7's AdminComment.
@@ -45,7 +45,7 @@ func requeuesAt(left time.Duration) string {
 
 func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	const signals, requeued, sends = "send USR1 to job 7", "requeue job 7", "; slurmflex sends it USR1"
-	asks := reached(scene.BySignal)
+	asks := part(asksSignal)
 	guarded := with("on_lease_end: requeue, lease_end_warning: 600")
 	in := situations(t, guarded)
 	in("then its script is signalled, which its owner reads first", seen(runsFor("5:00:00", 600*time.Second), asks), says(endsAt(600*time.Second)+sends), signals)
@@ -55,7 +55,7 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	in("and it is requeued in time", seen(runsFor("5:00:00", 120*time.Second), told(7, endsAt(120*time.Second)+warnedThen)), requeuesAt(120*time.Second), requeued)
 	in("it is signalled first, up to the last minute", seen(runsFor("5:00:00", 60*time.Second), asks), says(endsAt(time.Minute)+sends), signals)
 	lost := seen(runsFor("5:00:00", 60*time.Second), told(7, endsAt(time.Minute)+warnedThen))
-	lost.Requeues[7] = false
+	lost.Records[7] = slurm.JobRecord{Batch: true}
 	in("not a job that Slurm would not requeue", lost)
 	in("nor one that is done in time", seen(runsFor("1:01:00", 65*time.Second), asks, told(7, "")))
 	once := seen(runsFor("5:00:00", time.Minute), asks)
@@ -77,7 +77,7 @@ func TestSignalIsNotRepeatedAfterADoubtfulLoss(t *testing.T) {
 	cfg := with("on_lease_end: requeue, lease_end_warning: 600")
 	warned := endsAt(300*time.Second) + warnedThen
 	given := func(text string, more ...part) Plan {
-		return planOf(cfg, seen(runsFor("5:00:00", 300*time.Second), reached(scene.BySignal), told(7, text), and(more...)))
+		return planOf(cfg, seen(runsFor("5:00:00", 300*time.Second), asksSignal, told(7, text), and(more...)))
 	}
 	lacks := func(machine int) part {
 		return func(s *setting) { s.Instances = slices.Delete(s.Instances, machine, machine+1) }
@@ -97,10 +97,12 @@ func TestSignalIsNotRepeatedAfterADoubtfulLoss(t *testing.T) {
 // U3: the signal kills a script that does not catch it.
 func TestOnlyAJobThatAskedForTheSignalIsSignalled(t *testing.T) {
 	in := situations(t, with("on_lease_end: requeue, lease_end_warning: 600"))
-	in("nor one that asked, in the last minute: it is requeued", seen(runsFor("5:00:00", 50*time.Second), reached(scene.BySignal)), requeuesAt(50*time.Second), "requeue job 7")
-	in("a salloc reads it on its terminal", seen(runsFor("5:00:00", 300*time.Second), reached(scene.ByTerminal)), "notify the terminal of job 7")
+	in("nor one that asked, in the last minute: it is requeued", seen(runsFor("5:00:00", 50*time.Second), asksSignal), requeuesAt(50*time.Second), "requeue job 7")
+	salloc := seen(runsFor("5:00:00", 300*time.Second))
+	salloc.Records[7] = slurm.JobRecord{}
+	in("a salloc reads it on its terminal", salloc, "notify the terminal of job 7")
 	kept := seen(runsFor("5:00:00", 300*time.Second), told(7, ""))
-	kept.Requeues[7] = false
+	kept.Records[7] = slurm.JobRecord{Batch: true}
 	in("a --no-requeue job reads when its nodes end", kept, says(endsAt(300*time.Second)))
 }
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -187,11 +186,13 @@ func TestUnusableTemplateIsReported(t *testing.T) {
 		given(func(t *scene.Template) { t.Model = "STANDARD" }),
 		"return alpha-a3-0 to Slurm and hold job 7: instance template "+link+" cannot give flex-start nodes: provisioningModel is STANDARD; make a template with FLEX_START")
 	in("that does not exist is named, and the job held", given(func(t *scene.Template) {
-		t.Err = &mig.Error{Op: "read instance template", Object: link, Cause: mig.CauseNotFound, Err: errors.New("404 notFound")}
+		t.Err = &mig.Error{Op: "read instance template", Object: link, Trouble: mig.Trouble{Cause: mig.CauseNotFound, Message: "404 notFound"}}
 	}),
 		"return alpha-a3-0 to Slurm and hold job 7: read instance template "+link+": 404 notFound")
 	in("that could not be read is waited for",
-		given(func(t *scene.Template) { t.Err = &mig.Error{Cause: mig.CauseUnavailable, Err: errors.New("503")} }))
+		given(func(t *scene.Template) {
+			t.Err = &mig.Error{Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: "503"}}
+		}))
 	s := given(func(*scene.Template) {})
 	s.Templates = nil
 	assert.Empty(t, planOf(alphaConfig, s).Actions, "unread is not fit")

@@ -57,7 +57,7 @@ func waitingPendingIn(size int) waitingPending {
 		ID: 7, ArrayID: 7, State: slurm.JobPending, Priority: 10, NodeCount: 2, Partition: "train", User: "ann", Reason: "Reservation", Reservation: doorName,
 		Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
 	}}
-	w.Snap.Requeues[7] = true
+	w.Snap.Records[7] = scenetest.Requeued
 	w.reserve(coverName, -10*time.Minute, nodes, "PURGE_COMP=00:16:00")
 	w.reserve(doorName, 14*time.Minute+30*time.Second, "alpha-a3-[0-1]", "PURGE_COMP=00:05:00")
 	return w
@@ -87,7 +87,7 @@ func (w pendingWorld) jobless() {
 func (w pendingWorld) another(id uint32) *slurm.Job {
 	j := *w.job()
 	j.ID, j.ArrayID = id, id
-	w.Snap.Jobs, w.Snap.Requeues[id] = append(w.Snap.Jobs, j), true
+	w.Snap.Jobs, w.Snap.Records[id] = append(w.Snap.Jobs, j), scenetest.Requeued
 	return &w.Snap.Jobs[len(w.Snap.Jobs)-1]
 }
 

@@ -83,7 +83,7 @@ func TestWaitInPartsOutlastsItsTemplate(t *testing.T) {
 	part1 := func(r mig.Request) part { return group("alpha-a3-job-7-p1", forJob("a3", 7), r) }
 	waits := part1(accepted("alpha-a3-150"))
 	unread := func(s *setting) {
-		s.Templates[link] = scene.Template{Err: &mig.Error{Op: "read", Object: link, Cause: mig.CauseUnavailable, Err: errors.New("503")}}
+		s.Templates[link] = scene.Template{Err: &mig.Error{Op: "read", Object: link, Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: "503"}}}
 	}
 	for name, more := range map[string][]part{
 		"as it was":                       {machines("a4-highgpu-8g"), waits},

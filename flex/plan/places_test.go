@@ -47,7 +47,7 @@ func (w severalPlaces) submit(id uint32, partitions string) *slurm.Job {
 		ID: id, ArrayID: id, State: slurm.JobPending, Priority: uint64(id), NodeCount: 2, Partition: partitions, User: "ann", Reason: "Resources",
 		Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
 	})
-	w.Snap.Requeues[id] = true
+	w.Snap.Records[id] = scenetest.Requeued
 	return &w.Snap.Jobs[len(w.Snap.Jobs)-1]
 }
 

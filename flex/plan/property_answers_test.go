@@ -149,7 +149,7 @@ func lone(state slurm.State, around []string) scene.Snapshot {
 		snap.Jobs = []slurm.Job{{
 			ID: 1, ArrayID: 1, Partition: "train", State: slurm.JobState(jobState), Nodes: []string{node}, Limit: slurm.ParseLimit("1:00:00"),
 		}}
-		snap.Requeues = map[uint32]bool{1: true}
+		snap.Records = map[uint32]slurm.JobRecord{1: scenetest.Requeued}
 	}
 	g := mig.Group{
 		Name: "alpha-a3-job-1", Region: region, Created: noon.Add(-time.Hour),

@@ -14,6 +14,7 @@ import (
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
+	"slurmflex/test/scenetest"
 )
 
 // TestPendingJobIsPlannedForLikeOneWithNodes draws worlds where jobs wait for powered-down nodes.
@@ -79,7 +80,7 @@ func (w *world) awaitMachines() (waiting []slurm.Job) {
 		for _, name := range j.Nodes {
 			w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState("ALLOCATED+CLOUD+POWERED_DOWN"), Extra: w.nodes[name].Extra}
 		}
-		w.jobs[j.ID], w.Requeues[j.ID] = j, true
+		w.jobs[j.ID], w.Records[j.ID] = j, scenetest.Requeued
 		waiting = append(waiting, j)
 	}
 	return waiting

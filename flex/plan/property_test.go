@@ -90,7 +90,7 @@ func FuzzWhatOthersWrite(f *testing.F) {
 			for _, end := range []mig.RequestState{mig.Accepted, mig.Failed, mig.Cancelled} {
 				snap := lone(slurm.ParseState(state), []string{"dynamic", "CONFIGURING", "none", string(end)})
 				snap.Nodes[0].Comment, snap.Nodes[0].Reason, snap.Nodes[0].Extra = comment, reason, extra
-				snap.Told, snap.Requeues[job] = map[uint32]string{job: told}, len(told)%2 == 0
+				snap.Told, snap.Records[job] = map[uint32]string{job: told}, slurm.JobRecord{Batch: true, Requeue: len(told)%2 == 0, Comment: comment}
 				snap.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{node}, Start: noon}}
 				r := &snap.Groups[0].Requests[0]
 				r.Name, r.Message, r.Created = request, message, noon.Add(-time.Hour)

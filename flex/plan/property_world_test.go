@@ -120,7 +120,7 @@ func drawWorld(t *rapid.T) *world {
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
 		Snapshot: scene.Snapshot{
 			Now:     noon,
-			Slurm:   scene.Slurm{Told: map[uint32]string{}, Reach: map[uint32]scene.Reach{}, Requeues: map[uint32]bool{}},
+			Slurm:   scene.Slurm{Told: map[uint32]string{}, Records: map[uint32]slurm.JobRecord{}},
 			Compute: scene.Compute{Templates: map[string]scene.Template{}, Unseen: map[string]error{}},
 			Memory:  scene.Memory{Refused: map[string]scene.Refusal{}, Missed: map[string]bool{}, Preempted: map[string]bool{}},
 		},
@@ -169,12 +169,12 @@ func drawConfig(t *rapid.T) *config.Config {
 		set.Flex.BootTimeout = pick(t, "boot_timeout", 0, 10*time.Minute)
 		set.Flex.BootFailures = pick(t, "boot_failures", 0, 2)
 		set.Flex.GangTimeout = pick(t, "gang_timeout", 0, 10*time.Minute)
-		set.Flex.OnLeaseEnd = pick(t, "on_lease_end", config.LetEnd, config.RequeueFirst)
+		set.Flex.OnLeaseEnd = pick(t, "on_lease_end", "none", config.RequeueFirst)
 		set.Flex.LeaseEndWarning = pick(t, "lease_end_warning", 0, 10*time.Minute)
 		set.Flex.KeepIdle = pick(t, "keep_idle", 0, 30*time.Minute)
 		set.Flex.RenewBefore = pick(t, "renew_before", 0, 10*time.Minute)
 		set.Flex.ProvisionTimeout = pick(t, "provision_timeout", 0, 15*time.Minute, time.Hour)
-		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", config.Requeue, config.Hold, config.Cancel)
+		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", "requeue", "hold", "cancel")
 		if set.Flex.UseBulkInsert && rapid.Bool().Draw(t, "comes at once") {
 			set.Flex.Capacity, set.Flex.MaxRunDuration = config.Spot, 0
 		}
@@ -232,10 +232,11 @@ func (w *world) drawMemory(t *rapid.T) {
 	}
 	for _, j := range inOrder(w.jobs) {
 		if !rarely(t, "record unread") {
-			w.Requeues[j.ID] = !rarely(t, "of salloc")
-		}
-		if rarely(t, "reached") {
-			w.Reach[j.ID] = pick(t, "reach", scene.BySignal, scene.ByTerminal)
+			rec := slurm.JobRecord{Batch: !rarely(t, "of salloc"), Requeue: !rarely(t, "no-requeue")}
+			if rarely(t, "asks for the signal") {
+				rec.Comment = "slurmflex:signal"
+			}
+			w.Records[j.ID] = rec
 		}
 		if rarely(t, "told") {
 			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations", memo.OwnComment+memo.Unplaced)

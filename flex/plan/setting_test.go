@@ -85,13 +85,15 @@ type (
 
 func seen(parts ...part) scene.Snapshot {
 	w := scenetest.New(alphaConfig)
-	w.Snap.Told, w.Snap.Requeues = nil, map[uint32]bool{}
+	w.Snap.Told, w.Snap.Records = nil, map[uint32]slurm.JobRecord{}
 	for _, set := range []string{"a3", "one", "fix", "bulk"} {
 		w.Snap.Templates["projects/demo/global/instanceTemplates/"+set] = scenetest.FlexTemplate(set + "-machine")
 	}
 	and(parts...)(&setting{w, &w.Snap})
 	for _, j := range w.Snap.Jobs {
-		w.Snap.Requeues[j.ID] = true
+		if _, known := w.Snap.Records[j.ID]; !known {
+			w.Snap.Records[j.ID] = scenetest.Requeued
+		}
 	}
 	return w.Snap
 }
@@ -155,9 +157,10 @@ func timeLimit(limit string) part {
 	return lastJob(func(j *slurm.Job) { j.Limit = slurm.ParseLimit(limit) })
 }
 
-// ownLimits sets what job 7 itself limits its wait to.
-func ownLimits(limits scene.JobLimits) part {
-	return func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limits} }
+// ownLimits sets what job 7, which Slurm would requeue, itself limits its wait to.
+func ownLimits(rec slurm.JobRecord) part {
+	rec.Batch, rec.Requeue = true, true
+	return func(s *setting) { s.Records[7] = rec }
 }
 
 // shared moves the last job to the partition shared.

@@ -34,7 +34,7 @@ func TestJobKeepsMachinesOnlyIfItCanStartOnThemAgain(t *testing.T) {
 		"it asks for certain nodes":           {func(w waitingPending) { w.job().Needs = scenetest.Names("alpha-a3-0") }, lostDown},
 		"it has a reservation":                {func(w waitingPending) { w.job().Reservation = "theirs" }, lostDown},
 		"it is part of a heterogeneous job":   {func(w waitingPending) { w.job().HetID = 7 }, lostDown},
-		"Slurm would not requeue it":          {func(w waitingPending) { w.Snap.Requeues[7] = false }, lostDown},
+		"Slurm would not requeue it":          {func(w waitingPending) { w.Snap.Records[7] = slurm.JobRecord{Batch: true} }, lostDown},
 		"salvage is off":                      {func(w waitingPending) { w.Config.FlexSetOf("alpha-a3-0").Flex.Salvage = false }, lostDown},
 		"the others are marked to go":         {func(w waitingPending) { w.Nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN") }, lostDown},
 		"one list alone lacks its machine":    {func(w waitingPending) { w.Snap.Missed = nil }, ""},

@@ -166,7 +166,7 @@ func TestClockAheadOfComputesGivesNothingUp(t *testing.T) {
 // U7: a job with a wait limit set by its owner was requeued forever.
 func TestOwnersWaitEndsWithoutARequeue(t *testing.T) {
 	for site, want := range map[string]string{"requeue": "hold", "hold": "hold", "cancel": "cancel"} {
-		given := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), queued("alpha-a3-0", time.Hour), ownLimits(scene.JobLimits{Wait: time.Hour}))
+		given := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), queued("alpha-a3-0", time.Hour), ownLimits(slurm.JobRecord{Comment: "slurmflex:wait=1h"}))
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and " + want + " job 7: no capacity for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
 			returned(planOf(with("on_provision_timeout: "+site), given)), site)
 	}
@@ -174,7 +174,7 @@ func TestOwnersWaitEndsWithoutARequeue(t *testing.T) {
 
 func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
 	in := situations(t, with("provision_timeout: 7200, on_provision_timeout: hold"))
-	given := func(limits scene.JobLimits, parts ...part) scene.Snapshot {
+	given := func(limits slurm.JobRecord, parts ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), queued("alpha-a3-0", time.Hour),
 			told(7, "flex-start: waiting since 2026-11-21T11:00:00Z for 1 × a3-machine for 00:15:00"), commented("alpha-a3-0",
 				"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:00:00Z, armed 2026-11-21T11:00:00Z"),
@@ -183,14 +183,14 @@ func TestJobMayLimitItsWaitBelowTheNodesets(t *testing.T) {
 	goes := func(then, limit string) string {
 		return "return alpha-a3-0 to Slurm and " + then + " job 7: no capacity for 1 × a3-machine in 1h00m (" + limit + ")"
 	}
-	in("by its comment", given(scene.JobLimits{Wait: time.Hour}), goes("hold", "slurmflex:wait 01:00:00"))
-	in("with an action after the wait", given(scene.JobLimits{Wait: time.Hour, Then: "cancel"}), goes("cancel", "slurmflex:wait 01:00:00"))
-	in("by its deadline, which is left to Slurm to end it", given(scene.JobLimits{Deadline: noon.Add(15 * time.Minute)}),
+	in("by its comment", given(slurm.JobRecord{Comment: "slurmflex:wait=1h"}), goes("hold", "slurmflex:wait 01:00:00"))
+	in("with an action after the wait", given(slurm.JobRecord{Comment: "slurmflex:wait=1h,cancel"}), goes("cancel", "slurmflex:wait 01:00:00"))
+	in("by its deadline, which is left to Slurm to end it", given(slurm.JobRecord{Deadline: noon.Add(15 * time.Minute)}),
 		goes("requeue", "--deadline 2026-11-21T12:15:00Z"))
-	in("that it can still meet", given(scene.JobLimits{Deadline: noon.Add(15*time.Minute + time.Second)}))
-	in("or with its least time", given(scene.JobLimits{Deadline: noon.Add(15 * time.Minute), MinTime: 14 * time.Minute}))
-	in("but not by a clock that is ahead", given(scene.JobLimits{Deadline: noon.Add(-24 * time.Hour)}, func(s *setting) { s.Skew = 25 * time.Hour }))
-	in("nor once its machine is there", given(scene.JobLimits{Deadline: noon}, vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
+	in("that it can still meet", given(slurm.JobRecord{Deadline: noon.Add(15*time.Minute + time.Second)}))
+	in("or with its least time", given(slurm.JobRecord{Deadline: noon.Add(15 * time.Minute), MinTime: 14 * time.Minute}))
+	in("but not by a clock that is ahead", given(slurm.JobRecord{Deadline: noon.Add(-24 * time.Hour)}, func(s *setting) { s.Skew = 25 * time.Hour }))
+	in("nor once its machine is there", given(slurm.JobRecord{Deadline: noon}, vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
 }
 
 // An outage as long as ResumeTimeout would otherwise end a job that Slurm does not requeue.

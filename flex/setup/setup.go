@@ -28,21 +28,21 @@ type answers struct {
 	Zones     []string // empty means two zones that nearly all regions have
 }
 
-// Question asks for one of the answers.
-type Question struct {
+// question asks for one of the answers.
+type question struct {
 	Flag    string // the flag that answers it too
 	Text    string
 	Example string
 	Default string // empty if an answer is required
 	Answer  *string
 
-	form  *regexp.Regexp
-	check func(string) error
+	form *regexp.Regexp
+	also func(string) error // another check of the answer, or nil
 }
 
 // Questions are asked in this order.
-func (a *answers) Questions() []Question {
-	return []Question{
+func (a *answers) Questions() []question {
+	return []question{
 		{"project", "Project of the machines", "my-project", "", &a.Project, regexp.MustCompile(`^[a-z][a-z0-9.:-]+$`), nil},
 		{"region", "Region", "us-central1", "", &a.Region, regexp.MustCompile(`^[a-z]+-[a-z]+[0-9]+$`), nil},
 		{"partition", "Partition to create", "train", "train", &a.Partition, regexp.MustCompile(`^[A-Za-z][\w-]*$`), nil},
@@ -72,21 +72,21 @@ func checkTime(text string) error {
 	return err
 }
 
-// Check returns an error if the text does not answer the question.
-func (q Question) Check(text string) error {
+// check returns an error if the text does not answer the question.
+func (q question) check(text string) error {
 	if !q.form.MatchString(text) {
 		return fmt.Errorf("--%s must look like %s, not %q", q.Flag, q.Example, text)
 	}
-	if q.check != nil {
-		if err := q.check(text); err != nil {
+	if q.also != nil {
+		if err := q.also(text); err != nil {
 			return fmt.Errorf("--%s: %w", q.Flag, err)
 		}
 	}
 	return nil
 }
 
-// Ask asks until there is an answer, no more input, or ctx ends.
-func (q Question) Ask(ctx context.Context, in *bufio.Reader, out io.Writer) error {
+// ask asks until there is an answer, no more input, or ctx ends.
+func (q question) ask(ctx context.Context, in *bufio.Reader, out io.Writer) error {
 	hint := "for example " + q.Example
 	if q.Default != "" {
 		hint = q.Default
@@ -102,7 +102,7 @@ func (q Question) Ask(ctx context.Context, in *bufio.Reader, out io.Writer) erro
 		if text == "" {
 			text = q.Default
 		}
-		switch wrong := q.Check(text); {
+		switch wrong := q.check(text); {
 		case err != nil && line == "":
 			fmt.Fprintln(out)
 			return fmt.Errorf("no answer; set --%s", q.Flag)
@@ -118,7 +118,7 @@ func (q Question) Ask(ctx context.Context, in *bufio.Reader, out io.Writer) erro
 }
 
 // checkGiven checks the answers that flags have given.
-func (a *answers) checkGiven(questions []Question) error {
+func (a *answers) checkGiven(questions []question) error {
 	if a.Nodes < 1 {
 		return fmt.Errorf("--nodes must be 1 or more, not %d", a.Nodes)
 	}
@@ -126,7 +126,7 @@ func (a *answers) checkGiven(questions []Question) error {
 		if *q.Answer == "" {
 			continue
 		}
-		if err := q.Check(*q.Answer); err != nil {
+		if err := q.check(*q.Answer); err != nil {
 			return err
 		}
 	}
@@ -134,13 +134,13 @@ func (a *answers) checkGiven(questions []Question) error {
 }
 
 // askOthers asks for the answers that no flag has given.
-func (a *answers) askOthers(ctx context.Context, questions []Question, in io.Reader, out io.Writer) error {
+func (a *answers) askOthers(ctx context.Context, questions []question, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	for _, q := range questions {
 		if *q.Answer != "" {
 			continue
 		}
-		if err := q.Ask(ctx, lines, out); err != nil {
+		if err := q.ask(ctx, lines, out); err != nil {
 			return err
 		}
 	}

@@ -25,10 +25,10 @@ func TestQuestionsAcceptTheirExamplesOnly(t *testing.T) {
 		"machine-type": {"", "a3", "A3-mega", "a3-x: y"}, "time": {"", "1 day", "0", "7-00:00:00", "UNLIMITED"},
 	}
 	for _, q := range a.Questions() {
-		assert.NoError(t, q.Check(q.Example))
+		assert.NoError(t, q.check(q.Example))
 		require.NotEmpty(t, wrong[q.Flag])
 		for _, text := range wrong[q.Flag] {
-			assert.ErrorContains(t, q.Check(text), "--"+q.Flag, text)
+			assert.ErrorContains(t, q.check(text), "--"+q.Flag, text)
 		}
 	}
 }
@@ -38,12 +38,12 @@ func TestQuestionIsAskedUntilItIsAnswered(t *testing.T) {
 	var said strings.Builder
 	in := bufio.NewReader(strings.NewReader("My Project\nmy-project\nus-central1\n\n"))
 	for _, q := range a.Questions()[:3] {
-		require.NoError(t, q.Ask(t.Context(), in, &said))
+		require.NoError(t, q.ask(t.Context(), in, &said))
 	}
 	assert.Equal(t, answers{Project: "my-project", Region: "us-central1", Partition: "train"}, a)
 	assert.Equal(t, "Project of the machines [for example my-project]: --project must look like my-project, not \"My Project\"\n"+
 		"Project of the machines [for example my-project]: Region [for example us-central1]: Partition to create [train]: ", said.String())
-	assert.EqualError(t, a.Questions()[3].Ask(t.Context(), in, &said), "no answer; set --machine-type")
+	assert.EqualError(t, a.Questions()[3].ask(t.Context(), in, &said), "no answer; set --machine-type")
 }
 
 func TestInterruptEndsTheQuestions(t *testing.T) {

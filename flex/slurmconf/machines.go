@@ -8,8 +8,8 @@ import (
 	"slurmflex/mig"
 )
 
-// Cloud is the part of Compute that Machines needs.
-type Cloud interface {
+// compute is the part of Compute that Machines needs.
+type compute interface {
 	Template(ctx context.Context, link string) (mig.Template, error)
 	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
 }
@@ -18,7 +18,7 @@ type Cloud interface {
 // templates. A given type is described by the table in mig, or by Compute if the table lacks it.
 // Other types are described by Compute, or by the table if Compute does not answer. noCloud is the
 // reason why Compute cannot be queried; nil if it can.
-func Machines(ctx context.Context, cfg *config.Config, cloud Cloud, noCloud error, given map[string]string) map[string]Machine {
+func Machines(ctx context.Context, cfg *config.Config, cloud compute, noCloud error, given map[string]string) map[string]Machine {
 	all := map[string]Machine{}
 	for _, set := range cfg.FlexSets() {
 		name, err := given[set.Name], noCloud
@@ -44,7 +44,7 @@ func Machines(ctx context.Context, cfg *config.Config, cloud Cloud, noCloud erro
 
 // describe queries Compute for a nodeset's machine type. The name of the type is that of the
 // template unless it is given.
-func describe(ctx context.Context, cloud Cloud, set *config.NodeSet, given string) (name string, m mig.MachineType, err error) {
+func describe(ctx context.Context, cloud compute, set *config.NodeSet, given string) (name string, m mig.MachineType, err error) {
 	var t mig.Template
 	if name = given; name == "" {
 		if t, err = cloud.Template(ctx, set.Template); err != nil {

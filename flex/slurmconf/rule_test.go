@@ -171,12 +171,12 @@ func TestNodeConfIsRequiredWithoutAMachineType(t *testing.T) {
 }
 
 func TestGPUsAreCounted(t *testing.T) {
-	for gres, want := range map[string]GPUs{
-		"gpu:8": {"", 8}, "gpu:h100:4": {"h100", 4}, "gpu:h100:8(S:0-1)": {"h100", 8}, "shard:64,gpu:l4:1": {"l4", 1}, "gpu:8,shard:64": {"", 8},
-		"gpu": {}, "gpu:h100": {}, "gpu:a:b:1": {}, "shard:8": {}, "(null)": {}, "": {},
+	for gres, want := range map[string]string{
+		"gpu:8": "gpu:8", "gpu:h100:4": "gpu:h100:4", "gpu:h100:8(S:0-1)": "gpu:h100:8", "shard:64,gpu:l4:1": "gpu:l4:1", "gpu:8,shard:64": "gpu:8",
+		"gpu": "gpu:1", "gpu:h100": "gpu:h100:1", "gpu:a:b:1": "", "shard:8": "", "(null)": "", "": "",
 	} {
-		assert.Equal(t, want, GPUsOf(&config.NodeSet{NodeConf: map[string]string{"gres": gres}}, mig.MachineType{GPU: "nvidia-l4", GPUs: 1}), gres)
+		assert.Equal(t, want, GPUsOf(&config.NodeSet{NodeConf: map[string]string{"gres": gres}}, mig.MachineType{GPU: "nvidia-l4", GPUs: 1}).String(), gres)
 	}
-	assert.Equal(t, "Name=gpu Type=l4 File=/dev/nvidia0", GPUs{"l4", 1}.devices())
-	assert.Equal(t, "Name=gpu File=/dev/nvidia[0-7]", GPUs{"", 8}.devices())
+	assert.Equal(t, "Name=gpu Type=l4 File=/dev/nvidia0", devices(slurm.Gres{Type: "l4", Count: 1}))
+	assert.Equal(t, "Name=gpu File=/dev/nvidia[0-7]", devices(slurm.Gres{Count: 8}))
 }

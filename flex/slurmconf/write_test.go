@@ -25,7 +25,7 @@ func TestGresTypesContainAllKindsOfNodeConf(t *testing.T) {
 	for gres, want := range map[string][]string{
 		"gpu:8,shard:64,nvme:2": {"\nGresTypes=gpu,nvme,shard\n", "\n# For gres.conf (add your own lines for nvme, shard):\n# NodeName=alpha-a3-[0-7] Name=gpu File=/dev/nvidia[0-7]\n"},
 		"shard:64":              {"\nGresTypes=shard\n", "\n# For gres.conf (add your own lines for shard):\n"},
-		"gpu":                   {"\nGresTypes=gpu\n", "\n# For gres.conf (add your own lines for gpu):\n"},
+		"gpu":                   {"\nGresTypes=gpu\n", "\n# For gres.conf:\n# NodeName=alpha-a3-[0-7] Name=gpu File=/dev/nvidia0\n"},
 		"gpu:l4:1":              {"\nGresTypes=gpu\n", "\n# For gres.conf:\n# NodeName=alpha-a3-[0-7] Name=gpu Type=l4 File=/dev/nvidia0\n"},
 	} {
 		cfg := scenetest.Cluster("partitions: {train: {enable_job_exclusive: true, partition_nodeset: [a3]}}",

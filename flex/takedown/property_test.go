@@ -36,7 +36,7 @@ func anyWorld(t *rapid.T) *scenetest.World {
 		give(s, id+1, state, rapid.Bool().Draw(t, "requeues"), free[:n]...)
 		free = free[n:]
 		if rapid.IntRange(0, 5).Draw(t, "record") == 0 {
-			delete(s.Snap.Requeues, id+1)
+			delete(s.Snap.Records, id+1)
 		}
 	}
 	clusters := []string{"alpha", "alpha", "alpha", "alpha-a3", "beta", ""}
@@ -128,8 +128,8 @@ func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o
 		i := slices.IndexFunc(s.Jobs, func(j slurm.Job) bool { return j.ID == about.Job })
 		require.True(t, slices.ContainsFunc(s.Jobs[i].Nodes, isOurNode), "%s", step)
 		if end, ok := a.(EndJob); ok {
-			requeues, known := s.Requeues[end.Job]
-			require.True(t, known && (end.Then == action.Requeue) == requeues && (requeues || o.Jobs == Now), "%s", step)
+			rec, known := s.Records[end.Job]
+			require.True(t, known && (end.Then == action.Requeue) == rec.Requeues() && (rec.Requeues() || o.Jobs == Now), "%s", step)
 			require.False(t, o.Jobs == Drain && s.Jobs[i].State.AtWork(), "%s", step)
 		}
 	case action.SetNodes:

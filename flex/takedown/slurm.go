@@ -56,7 +56,7 @@ func (d *draft) endJobs() {
 	once := d.isClosed()
 	for _, j := range d.jobs {
 		of, on := action.OfJob{Job: j.ID}, slurm.Fold(j.Nodes)
-		requeues, known := d.scene.Seen.Requeues[j.ID]
+		rec, known := d.scene.Seen.Records[j.ID]
 		switch {
 		case j.State == slurm.JobCompleting:
 			d.await("job %s to leave %s", j.Name(), on)
@@ -64,7 +64,7 @@ func (d *draft) endJobs() {
 			d.await("job %s to end on %s", j.Name(), on)
 		case !known:
 			d.keep("job %s keeps %s: it could not be read whether Slurm would requeue it", j.Name(), on)
-		case requeues:
+		case rec.Requeues():
 			d.do(EndJob{OfJob: of, Name: j.Name(), Then: action.Requeue, Why: action.Why("its nodes are taken down")}, once)
 		case d.o.Jobs == Now:
 			d.do(EndJob{OfJob: of, Name: j.Name(), Then: action.Cancel, Why: action.Why("its nodes are taken down, and Slurm would not requeue it")}, once)

@@ -81,7 +81,7 @@ func drain(s *scenetest.World, state, node string) {
 func give(s *scenetest.World, id uint32, state slurm.JobState, requeues bool, nodes ...string) {
 	list := strings.Join(nodes, ",")
 	s.Job(id, "", list, state)
-	s.Snap.Requeues[id] = requeues
+	s.Snap.Records[id] = slurm.JobRecord{Batch: true, Requeue: requeues}
 	s.Nodes(list, scenetest.Busy)
 }
 
@@ -177,7 +177,7 @@ func TestStepsMatchTheObservedState(t *testing.T) {
 		"a job with an unreadable record keeps everything": {
 			given: func() *scenetest.World {
 				s := inUse(slurm.JobRunning, true, mig.Succeeded)
-				delete(s.Snap.Requeues, 7)
+				delete(s.Snap.Records, 7)
 				return s
 			}(),
 			o: Options{Jobs: Now}, steps: after,

@@ -219,7 +219,7 @@ func (b *builder) jobs() []Job {
 func JobOf(s *scene.Scene, j *slurm.Job) Job {
 	job := Job{
 		ID: j.ID, ArrayID: j.Array(), ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset, Partition: j.Partition, State: j.State, User: userOf(s, j),
-		Nodes: j.Nodes, NodeCount: j.NodeCount, GPUs: j.GPUs,
+		Nodes: j.Nodes, NodeCount: j.NodeCount, GPUs: j.GPUs(),
 	}
 	if j.State.Waits() {
 		job.Reason = j.Reason
@@ -289,7 +289,8 @@ func (b *builder) mayUse(j *slurm.Job, nodes []string) bool {
 // unused returns how many GPUs per node a job does not request while other jobs cannot use them
 // either; 0 also if that is unknown.
 func (b *builder) unused(j *slurm.Job) int {
-	if j.GPUs == 0 || !b.scene.Config.Exclusive(j.Partition) {
+	gpus := j.GPUs()
+	if gpus == 0 || !b.scene.Config.Exclusive(j.Partition) {
 		return 0
 	}
 	least := math.MaxInt
@@ -299,7 +300,7 @@ func (b *builder) unused(j *slurm.Job) int {
 			least = min(least, machine.GPUs)
 		}
 	}
-	return max(0, least-j.GPUs)
+	return max(0, least-gpus)
 }
 
 // userOf returns the owner of the job, or "" if Slurm hides the owner.

@@ -125,7 +125,7 @@ func TestHiddenJobsHaveNoOwner(t *testing.T) {
 func TestBootingRowSaysWhatFollowsBootTimeout(t *testing.T) {
 	for want, given := range map[action.Then]func(*world){
 		"requeue":    func(s *world) { s.waiting(812, "alpha-a3-0") },
-		"replace":    func(s *world) { s.waiting(812, "alpha-a3-0"); s.Snap.Requeues[812] = false },
+		"replace":    func(s *world) { s.waiting(812, "alpha-a3-0"); s.Snap.Records[812] = slurm.JobRecord{Batch: true} },
 		"power down": func(s *world) { s.Nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP") },
 	} {
 		s := newWorld()
@@ -313,7 +313,7 @@ func TestUnrequestedGPUsAreUnusedOnExclusiveNodes(t *testing.T) {
 				s.Snap.Templates[link] = template
 			}
 			j := s.pending(816, "Resources")
-			j.Partition, j.GPUs, j.NodeCount = test.partition, test.asked, 2
+			j.Partition, j.Gres, j.NodeCount = test.partition, slurm.Gres{Name: "gpu", Count: test.asked}.String(), 2
 			got := s.view().Jobs[0]
 			assert.Equal(t, []int{2, test.asked, test.want}, []int{got.NodeCount, got.GPUs, got.Unused})
 		})

@@ -32,11 +32,11 @@ var stories = []struct {
 }{
 	{"a pending job that waits for free nodes", func(s *world) {
 		j := s.pending(816, "Resources")
-		j.NodeCount, j.GPUs = 2, 8
+		j.NodeCount, j.Gres = 2, "gres/gpu:8"
 	}, "816"},
 	{"a pending array of one-GPU tasks that get whole nodes", func(s *world) {
 		j := s.pending(816, "Resources")
-		j.ArrayTask, j.NodeCount, j.GPUs = "0-9%2", 1, 1
+		j.ArrayTask, j.NodeCount, j.Gres = "0-9%2", 1, "gres/gpu"
 	}, "816"},
 	{"a job of two partitions that lacks nodes in both", func(s *world) {
 		s.halfFull().NodeCount = 2
@@ -139,11 +139,11 @@ var stories = []struct {
 		request := request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", 30*time.Second)
 		request.Cause = mig.CausePermission
 		s.group(812, request)
-		s.Snap.Requeues[812] = false
+		s.Snap.Records[812] = slurm.JobRecord{Batch: true}
 	}, "812"},
 	{"a job that Slurm would not requeue, with a deadline", func(s *world) {
 		s.requested(mig.Trouble{})
-		s.Snap.Requeues[812], s.Snap.Limits = false, map[uint32]scene.JobLimits{812: {Deadline: at(10 * 60)}}
+		s.Snap.Records[812] = slurm.JobRecord{Batch: true, Deadline: at(10 * 60)}
 	}, "812"},
 	{"a job with requested Spot machines", func(s *world) { s.spot(); s.waits() }, "812"},
 	{"a job that runs on a Spot machine", func(s *world) {

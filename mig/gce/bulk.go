@@ -9,7 +9,6 @@ import (
 
 	rest "google.golang.org/api/compute/v1"
 
-	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"google.golang.org/protobuf/proto"
 
@@ -47,11 +46,9 @@ func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
 
 // bulkInZone starts a bulk insert in the spec's only zone.
 func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec, id string) (*rest.Operation, error) {
-	return begin(ctx, "instances.bulkInsert", id, func(ctx context.Context, id *string) (*compute.Operation, error) {
-		return c.instances.BulkInsert(ctx, &computepb.BulkInsertInstanceRequest{
-			Project: c.project, Zone: b.Zones[0], RequestId: id,
-			BulkInsertInstanceResourceResource: bulkBody(b),
-		})
+	return begin(ctx, "instances.bulkInsert", c.instances.BulkInsert, &computepb.BulkInsertInstanceRequest{
+		Project: c.project, Zone: b.Zones[0], RequestId: &id,
+		BulkInsertInstanceResourceResource: bulkBody(b),
 	})
 }
 
@@ -66,11 +63,9 @@ func (c *Client) bulkInRegion(ctx context.Context, b mig.BulkSpec, id string) (*
 		TargetShape: proto.String("ANY_SINGLE_ZONE"),
 		Locations:   locations(zones, b.Zones),
 	}
-	return begin(ctx, "regionInstances.bulkInsert", id, func(ctx context.Context, id *string) (*compute.Operation, error) {
-		return c.regionInstances.BulkInsert(ctx, &computepb.BulkInsertRegionInstanceRequest{
-			Project: c.project, Region: b.Region, RequestId: id,
-			BulkInsertInstanceResourceResource: body,
-		})
+	return begin(ctx, "regionInstances.bulkInsert", c.regionInstances.BulkInsert, &computepb.BulkInsertRegionInstanceRequest{
+		Project: c.project, Region: b.Region, RequestId: &id,
+		BulkInsertInstanceResourceResource: body,
 	})
 }
 

@@ -47,15 +47,15 @@ func TestEndpointGetsTheTokenOfItsFile(t *testing.T) {
 	})
 	for _, token := range []string{"first", "second"} {
 		require.NoError(t, os.WriteFile(file, []byte(token+"\n"), 0o600))
-		_, err := c.Zone(t.Context(), "gke-us-central1-a")
+		_, err := c.ZoneIsUp(t.Context(), "gke-us-central1-a")
 		require.NoError(t, err)
 		assert.Equal(t, "Bearer "+token, got)
 	}
-	_, err := c.Zone(t.Context(), "us-central1-a")
+	_, err := c.ZoneIsUp(t.Context(), "us-central1-a")
 	require.NoError(t, err)
 	assert.Len(t, google.Calls(), 1, "the other region's call went to Google's endpoint")
 	require.NoError(t, os.Remove(file))
-	_, err = c.Zone(t.Context(), "gke-us-central1-a")
+	_, err = c.ZoneIsUp(t.Context(), "gke-us-central1-a")
 	assert.ErrorContains(t, err, "read zone gke-us-central1-a: open "+file+": no such file or directory")
 }
 

@@ -28,7 +28,7 @@ func failure(op, object string, want intent, err error) error {
 	if err == nil {
 		return nil
 	}
-	failed := &mig.Error{Op: op, Object: object, Cause: mig.CauseUnavailable, Err: &textError{textOf(err), err}}
+	failed := &mig.Error{Op: op, Object: object, Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: textOf(err)}, Err: err}
 	var (
 		lost   *lostError
 		ended  *operationError
@@ -52,15 +52,12 @@ func failure(op, object string, want intent, err error) error {
 func textOf(err error) string {
 	var (
 		lost   *lostError
-		zone   *zoneError
 		answer *googleapi.Error
 		sent   *url.Error
 	)
 	switch {
 	case errors.As(err, &lost):
 		return lost.Error()
-	case errors.As(err, &zone):
-		return oneLine(zone.Error())
 	case errors.As(err, &answer):
 		return answerFault(answer).String()
 	case errors.As(err, &sent):
@@ -71,28 +68,10 @@ func textOf(err error) string {
 	return oneLine(err.Error())
 }
 
-// textError is an error with a one-line text.
-type textError struct {
-	text string
-	err  error
-}
-
-func (e *textError) Error() string { return e.text }
-func (e *textError) Unwrap() error { return e.err }
-
 // operationError is the error of an operation that ended with faults.
 type operationError struct{ faults []fault }
 
 func (e *operationError) Error() string { return describe(e.faults) }
-
-// zoneError is a list's error about one of its zones.
-type zoneError struct {
-	zone string
-	err  error
-}
-
-func (e *zoneError) Error() string { return "zone " + e.zone + ": " + textOf(e.err) }
-func (e *zoneError) Unwrap() error { return e.err }
 
 // lostError is the error of an operation with an unknown outcome.
 type lostError struct {

@@ -34,8 +34,7 @@ const (
 func (c *Client) Instances(ctx context.Context, cluster string, regions []string, zones ...string) (instances []mig.Instance, unseen map[string]error) {
 	instances, unseen = perRegion(regions, func(region string) ([]mig.Instance, error) {
 		used := slices.DeleteFunc(slices.Clone(zones), func(zone string) bool { return mig.RegionOf(zone) != region })
-		found, err := c.instancesIn(ctx, cluster, region, used)
-		return found, failure("list instances of", region, reading, err)
+		return c.instancesIn(ctx, cluster, region, used)
 	})
 	slices.SortFunc(instances, func(a, b mig.Instance) int { return strings.Compare(a.Name, b.Name) })
 	return instances, unseen
@@ -44,9 +43,10 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 // instancesIn reads the instances in the zones of a region, side by side. used are the zones that
 // must be read; none: all.
 func (c *Client) instancesIn(ctx context.Context, cluster, region string, used []string) ([]mig.Instance, error) {
+	const op = "list instances of"
 	zones, err := c.knownZones(ctx, region, len(used) == 0)
 	if err != nil {
-		return nil, err
+		return nil, failure(op, region, reading, err)
 	}
 	if len(used) == 0 {
 		used = zones
@@ -68,7 +68,7 @@ func (c *Client) instancesIn(ctx context.Context, cluster, region string, used [
 	_ = side.Wait()
 	for i, zone := range zones {
 		if errs[i] != nil {
-			return nil, &zoneError{zone, errs[i]}
+			return nil, failure(op, region+": zone "+zone, reading, errs[i])
 		}
 	}
 	return slices.Concat(found...), nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"google.golang.org/protobuf/proto"
 
@@ -21,11 +20,9 @@ const baseNameLimit = 58
 // CreateGroup creates an empty group with the settings that flex-start prescribes and waits until
 // it exists. An existing group is an error with mig.CauseExists.
 func (c *Client) CreateGroup(ctx context.Context, g mig.GroupSpec) error {
-	err := mutate(ctx, c.inRegion(g.Region), "regionInstanceGroupManagers.insert", func(ctx context.Context, id *string) (*compute.Operation, error) {
-		return c.groups.Insert(ctx, &computepb.InsertRegionInstanceGroupManagerRequest{
-			Project: c.project, Region: g.Region, RequestId: id,
-			InstanceGroupManagerResource: groupBody(c.project, g),
-		})
+	err := mutate(ctx, c.inRegion(g.Region), "regionInstanceGroupManagers.insert", c.groups.Insert, &computepb.InsertRegionInstanceGroupManagerRequest{
+		Project: c.project, Region: g.Region, RequestId: newID(),
+		InstanceGroupManagerResource: groupBody(c.project, g),
 	})
 	err = failure("create group", g.Name, creating, err)
 	var taken *mig.Error
@@ -86,15 +83,13 @@ func (c *Client) CreateRequest(ctx context.Context, region, group string, r mig.
 	for i, name := range r.Instances {
 		instances[i] = &computepb.PerInstanceConfig{Name: proto.String(name)}
 	}
-	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.insert", func(ctx context.Context, id *string) (*compute.Operation, error) {
-		return c.requests.Insert(ctx, &computepb.InsertRegionInstanceGroupManagerResizeRequestRequest{
-			Project: c.project, Region: region, InstanceGroupManager: group, RequestId: id,
-			InstanceGroupManagerResizeRequestResource: &computepb.InstanceGroupManagerResizeRequest{
-				Name:                 proto.String(r.Name),
-				Instances:            instances,
-				RequestedRunDuration: &computepb.Duration{Seconds: proto.Int64(int64(r.Duration / time.Second))},
-			},
-		})
+	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.insert", c.requests.Insert, &computepb.InsertRegionInstanceGroupManagerResizeRequestRequest{
+		Project: c.project, Region: region, InstanceGroupManager: group, RequestId: newID(),
+		InstanceGroupManagerResizeRequestResource: &computepb.InstanceGroupManagerResizeRequest{
+			Name:                 proto.String(r.Name),
+			Instances:            instances,
+			RequestedRunDuration: &computepb.Duration{Seconds: proto.Int64(int64(r.Duration / time.Second))},
+		},
 	})
 	return failure("create resize request", group+"/"+r.Name, creating, err)
 }
@@ -103,10 +98,8 @@ func (c *Client) CreateRequest(ctx context.Context, region, group string, r mig.
 // mig.CauseConflict: the next pass reads the final state of an ended request, or cancels a request
 // that was still being created.
 func (c *Client) CancelRequest(ctx context.Context, region, group, request string) error {
-	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.cancel", func(ctx context.Context, id *string) (*compute.Operation, error) {
-		return c.requests.Cancel(ctx, &computepb.CancelRegionInstanceGroupManagerResizeRequestRequest{
-			Project: c.project, Region: region, InstanceGroupManager: group, ResizeRequest: request, RequestId: id,
-		})
+	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.cancel", c.requests.Cancel, &computepb.CancelRegionInstanceGroupManagerResizeRequestRequest{
+		Project: c.project, Region: region, InstanceGroupManager: group, ResizeRequest: request, RequestId: newID(),
 	})
 	return failure("cancel resize request", group+"/"+request, ending, err)
 }
@@ -115,10 +108,8 @@ func (c *Client) CancelRequest(ctx context.Context, region, group, request strin
 // that has not ended is an error with mig.CauseConflict.
 func (c *Client) DeleteRequest(ctx context.Context, region, group, request string) error {
 	defer c.settled.forget(region, group)
-	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
-		return c.requests.Delete(ctx, &computepb.DeleteRegionInstanceGroupManagerResizeRequestRequest{
-			Project: c.project, Region: region, InstanceGroupManager: group, ResizeRequest: request, RequestId: id,
-		})
+	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.delete", c.requests.Delete, &computepb.DeleteRegionInstanceGroupManagerResizeRequestRequest{
+		Project: c.project, Region: region, InstanceGroupManager: group, ResizeRequest: request, RequestId: newID(),
 	})
 	return failure("delete resize request", group+"/"+request, ending, err)
 }
@@ -131,14 +122,12 @@ func (c *Client) DeleteInstances(ctx context.Context, region, group string, inst
 		for i, in := range some {
 			paths[i] = strings.Join([]string{"projects", c.project, "zones", in.Zone, "instances", in.Name}, "/")
 		}
-		err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagers.deleteInstances", func(ctx context.Context, id *string) (*compute.Operation, error) {
-			return c.groups.DeleteInstances(ctx, &computepb.DeleteInstancesRegionInstanceGroupManagerRequest{
-				Project: c.project, Region: region, InstanceGroupManager: group, RequestId: id,
-				RegionInstanceGroupManagersDeleteInstancesRequestResource: &computepb.RegionInstanceGroupManagersDeleteInstancesRequest{
-					Instances:                      paths,
-					SkipInstancesOnValidationError: proto.Bool(true),
-				},
-			})
+		err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagers.deleteInstances", c.groups.DeleteInstances, &computepb.DeleteInstancesRegionInstanceGroupManagerRequest{
+			Project: c.project, Region: region, InstanceGroupManager: group, RequestId: newID(),
+			RegionInstanceGroupManagersDeleteInstancesRequestResource: &computepb.RegionInstanceGroupManagersDeleteInstancesRequest{
+				Instances:                      paths,
+				SkipInstancesOnValidationError: proto.Bool(true),
+			},
 		})
 		if err != nil {
 			return failure("delete instances of group", group, ending, err)
@@ -151,10 +140,8 @@ func (c *Client) DeleteInstances(ctx context.Context, region, group string, inst
 // gone. While Compute creates a request's instances, DeleteGroup waits until all of them exist:
 // cancel the request first.
 func (c *Client) DeleteGroup(ctx context.Context, region, group string) error {
-	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagers.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
-		return c.groups.Delete(ctx, &computepb.DeleteRegionInstanceGroupManagerRequest{
-			Project: c.project, Region: region, InstanceGroupManager: group, RequestId: id,
-		})
+	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagers.delete", c.groups.Delete, &computepb.DeleteRegionInstanceGroupManagerRequest{
+		Project: c.project, Region: region, InstanceGroupManager: group, RequestId: newID(),
 	})
 	return failure("delete group", group, ending, err)
 }

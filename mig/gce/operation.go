@@ -11,6 +11,7 @@ import (
 	compute "cloud.google.com/go/compute/apiv1"
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 )
 
 // waitPace is the minimum time between two calls of operations.wait. Compute holds each call until
@@ -20,8 +21,8 @@ const waitPace = time.Second
 // opDone is the status of an operation that is done.
 const opDone = "DONE"
 
-// send sends a mutation with a requestId.
-type send func(ctx context.Context, requestID *string) (*compute.Operation, error)
+// send is a method of Google's client that sends a mutation. O are its options.
+type send[R, O any] = func(ctx context.Context, request R, options ...O) (*compute.Operation, error)
 
 // wait makes one operations.wait call in the operation's scope.
 type wait func(ctx context.Context, operation string) (*rest.Operation, error)
@@ -38,9 +39,12 @@ func (c *Client) inZone(zone string) wait {
 	}
 }
 
+// newID returns the requestId of a mutation that is made once, on whatever number of attempts.
+func newID() *string { return proto.String(uuid.NewString()) }
+
 // mutate sends a mutation and waits until its operation is done or ctx ends.
-func mutate(ctx context.Context, on wait, method string, do send) error {
-	op, err := begin(ctx, method, uuid.NewString(), do)
+func mutate[R, O any](ctx context.Context, on wait, method string, do send[R, O], request R) error {
+	op, err := begin(ctx, method, do, request)
 	if err != nil {
 		return err
 	}
@@ -48,10 +52,10 @@ func mutate(ctx context.Context, on wait, method string, do send) error {
 	return err
 }
 
-// begin sends a mutation with the same requestId on each attempt, and returns its operation, which
-// may still be running, in the type of the client that reads.
-func begin(ctx context.Context, method, id string, do send) (*rest.Operation, error) {
-	sent, err := do(calling(ctx, method), &id)
+// begin sends a mutation, which has a requestId, and returns its operation, which may still be
+// running, in the type of the client that reads.
+func begin[R, O any](ctx context.Context, method string, do send[R, O], request R) (*rest.Operation, error) {
+	sent, err := do(calling(ctx, method), request)
 	if err != nil {
 		return nil, err
 	}

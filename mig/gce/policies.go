@@ -5,7 +5,6 @@ import (
 
 	rest "google.golang.org/api/compute/v1"
 
-	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"google.golang.org/protobuf/proto"
 
@@ -61,15 +60,13 @@ func (c *Client) CreatePolicy(ctx context.Context, p mig.PolicySpec) error {
 	if p.Distance != "" {
 		workload.MaxTopologyDistance = proto.String(p.Distance)
 	}
-	err := mutate(ctx, c.inRegion(p.Region), "resourcePolicies.insert", func(ctx context.Context, id *string) (*compute.Operation, error) {
-		return c.policies.Insert(ctx, &computepb.InsertResourcePolicyRequest{
-			Project: c.project, Region: p.Region, RequestId: id,
-			ResourcePolicyResource: &computepb.ResourcePolicy{
-				Name:           proto.String(p.Name),
-				Description:    proto.String(p.Stamp.String()),
-				WorkloadPolicy: workload,
-			},
-		})
+	err := mutate(ctx, c.inRegion(p.Region), "resourcePolicies.insert", c.policies.Insert, &computepb.InsertResourcePolicyRequest{
+		Project: c.project, Region: p.Region, RequestId: newID(),
+		ResourcePolicyResource: &computepb.ResourcePolicy{
+			Name:           proto.String(p.Name),
+			Description:    proto.String(p.Stamp.String()),
+			WorkloadPolicy: workload,
+		},
 	})
 	return failure("create workload policy", p.Name, creating, err)
 }
@@ -77,10 +74,8 @@ func (c *Client) CreatePolicy(ctx context.Context, p mig.PolicySpec) error {
 // DeletePolicy deletes a workload policy. If a group still uses it, the error has
 // mig.CauseConflict.
 func (c *Client) DeletePolicy(ctx context.Context, region, name string) error {
-	err := mutate(ctx, c.inRegion(region), "resourcePolicies.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
-		return c.policies.Delete(ctx, &computepb.DeleteResourcePolicyRequest{
-			Project: c.project, Region: region, ResourcePolicy: name, RequestId: id,
-		})
+	err := mutate(ctx, c.inRegion(region), "resourcePolicies.delete", c.policies.Delete, &computepb.DeleteResourcePolicyRequest{
+		Project: c.project, Region: region, ResourcePolicy: name, RequestId: newID(),
 	})
 	return failure("delete workload policy", name, ending, err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path"
 	"slices"
 	"time"
@@ -29,9 +28,9 @@ func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
 	if err != nil {
 		return mig.Region{}, failure("read region", name, reading, err)
 	}
-	r := mig.Region{Name: p.Name, Up: p.Status == "UP"}
+	r := mig.Region{Up: p.Status == "UP", Quotas: map[string]float64{}}
 	for _, q := range given(p.Quotas) {
-		r.Quotas = append(r.Quotas, mig.Quota{Metric: q.Metric, Limit: q.Limit})
+		r.Quotas[q.Metric] = q.Limit
 	}
 	return r, nil
 }
@@ -89,16 +88,17 @@ func (c *Client) knownZones(ctx context.Context, region string, needed bool) ([]
 	return zones, err
 }
 
-// Zone reads a zone. A missing zone is an error with mig.CauseNotFound or mig.CauseConfig.
-func (c *Client) Zone(ctx context.Context, name string) (mig.Zone, error) {
+// ZoneIsUp reads whether a zone is UP. A missing zone is an error with mig.CauseNotFound or
+// mig.CauseConfig.
+func (c *Client) ZoneIsUp(ctx context.Context, name string) (bool, error) {
 	p, err := c.rest().Zones.Get(c.project, name).Context(calling(ctx, "zones.get")).Do()
 	if err == nil && p.Name == "" {
 		err = errors.New("a zone without name")
 	}
 	if err != nil {
-		return mig.Zone{}, failure("read zone", name, reading, err)
+		return false, failure("read zone", name, reading, err)
 	}
-	return mig.Zone{Name: p.Name, Up: p.Status == "UP"}, nil
+	return p.Status == "UP", nil
 }
 
 // MachineType reads a machine type in a zone. A machine type that the zone lacks is an error with
@@ -116,18 +116,4 @@ func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.Machin
 		m.GPU, m.GPUs = gpus[0].GuestAcceleratorType, int(gpus[0].GuestAcceleratorCount)
 	}
 	return m, nil
-}
-
-// Clock returns Compute's time in its answer about a region, in whole seconds.
-func (c *Client) Clock(ctx context.Context, region string) (time.Time, error) {
-	const op = "read Compute's clock in"
-	p, err := c.readRegion(ctx, region)
-	if err != nil {
-		return time.Time{}, failure(op, region, reading, err)
-	}
-	now, err := http.ParseTime(p.Header.Get("Date"))
-	if err != nil {
-		return time.Time{}, failure(op, region, reading, fmt.Errorf("an answer without a date: %w", err))
-	}
-	return now, nil
 }

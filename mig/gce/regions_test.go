@@ -19,11 +19,8 @@ func TestRegionReadsStateAndQuotas(t *testing.T) {
 		r, err := w.Region(w.Context(), region)
 		require.NoError(w, err)
 		assert.True(w, r.Up)
-		q, shown := r.Quota("PREEMPTIBLE_NVIDIA_H100_GPUS")
-		assert.True(w, shown)
-		assert.Equal(w, mig.Quota{Metric: "PREEMPTIBLE_NVIDIA_H100_GPUS", Limit: 16}, q)
-		_, shown = r.Quota(mig.ActiveRequestsQuota)
-		assert.False(w, shown)
+		assert.InDelta(w, 16, r.Quotas["PREEMPTIBLE_NVIDIA_H100_GPUS"], 0)
+		assert.NotContains(w, r.Quotas, mig.ActiveRequestsQuota)
 
 		_, err = w.Region(w.Context(), "atlantis")
 		assert.Equal(w, mig.CauseConfig, mig.CauseOf(err))
@@ -58,8 +55,7 @@ func TestIncompleteRegionOrZoneIsAnError(t *testing.T) {
 			require.ErrorContains(t, err, "read region r: ")
 			_, err = c.MachineType(t.Context(), "z", "m")
 			require.ErrorContains(t, err, "read machine type z/m: ")
-			_, err = c.Clock(t.Context(), "r")
-			require.ErrorContains(t, err, "an answer without a date")
+			assert.Zero(t, c.Date())
 		})
 	}
 }

@@ -14,28 +14,20 @@ import (
 	"slurmflex/mig"
 )
 
-const readingTemplate = "read instance template"
-
 // templateLink matches a link's project, if present, and the rest of the link.
 var templateLink = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/([^/]+)/)?((global|regions/[^/]+)/instanceTemplates/[^/]+)$`)
 
 // Template reads an instance template by its URL or path. The project is optional and may be
-// another project. A missing template is an error with mig.CauseNotFound.
+// another project. A missing template is an error with mig.CauseNotFound, and a template without a
+// machine type with another cause.
 func (c *Client) Template(ctx context.Context, link string) (mig.Template, error) {
-	where, p, err := c.readTemplate(ctx, link)
-	if err != nil {
-		return mig.Template{}, err
-	}
-	return templateOf(where, p), nil
-}
-
-// readTemplate reads a template's path and properties. A template without a machine type is an
-// error.
-func (c *Client) readTemplate(ctx context.Context, link string) (where string, _ *rest.InstanceProperties, _ error) {
+	const op = "read instance template"
 	m := templateLink.FindStringSubmatch(link)
 	if m == nil {
-		return "", nil, &mig.Error{Op: readingTemplate, Object: link, Cause: mig.CauseConfig, Err: errors.New(
-			"not a link of one; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME")}
+		return mig.Template{}, &mig.Error{Op: op, Object: link, Trouble: mig.Trouble{
+			Cause:   mig.CauseConfig,
+			Message: "not a link of one; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME",
+		}}
 	}
 	project, name := cmp.Or(m[1], c.project), path.Base(m[2])
 	var t *rest.InstanceTemplate
@@ -49,9 +41,9 @@ func (c *Client) readTemplate(ctx context.Context, link string) (where string, _
 		err = errors.New("a template without machine type")
 	}
 	if err != nil {
-		return "", nil, failure(readingTemplate, link, reading, err)
+		return mig.Template{}, failure(op, link, reading, err)
 	}
-	return "projects/" + project + "/" + m[2], t.Properties, nil
+	return templateOf("projects/"+project+"/"+m[2], t.Properties), nil
 }
 
 func templateOf(link string, p *rest.InstanceProperties) mig.Template {

@@ -3,9 +3,7 @@ package gce
 import (
 	"context"
 
-	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
-	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"slurmflex/mig"
@@ -42,10 +40,8 @@ func (c *Client) deleteInZone(ctx context.Context, instances []mig.Instance) err
 }
 
 func (c *Client) deleteVM(ctx context.Context, in mig.Instance) error {
-	_, err := begin(ctx, "instances.delete", uuid.NewString(), func(ctx context.Context, id *string) (*compute.Operation, error) {
-		return c.instances.Delete(ctx, &computepb.DeleteInstanceRequest{
-			Project: c.project, Zone: in.Zone, Instance: in.Name, RequestId: id,
-		})
+	_, err := begin(ctx, "instances.delete", c.instances.Delete, &computepb.DeleteInstanceRequest{
+		Project: c.project, Zone: in.Zone, Instance: in.Name, RequestId: newID(),
 	})
 	return failure("delete instance", in.Zone+"/"+in.Name, ending, err)
 }

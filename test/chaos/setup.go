@@ -83,11 +83,11 @@ func (s nodeSet) bulk() bool { return s.capacity != "" || strings.Contains(s.fle
 // setup is the state of a world before the first event.
 type setup struct {
 	dice    dice
-	keep    time.Duration  // idle time of whole nodes after their jobs, with full-length leases; 0: deleted at once
-	saves   bool           // pending jobs keep surviving whole nodes after a loss
-	checks  bool           // machines with groups have a health check
-	limit   int            // GPU hours a day of limitedSet, until the storm is over; 0: any
-	waiting config.Waiting // how jobs wait for machines
+	keep    time.Duration // idle time of whole nodes after their jobs, with full-length leases; 0: deleted at once
+	saves   bool          // pending jobs keep surviving whole nodes after a loss
+	checks  bool          // machines with groups have a health check
+	limit   int           // GPU hours a day of limitedSet, until the storm is over; 0: any
+	waiting string        // how jobs wait for machines
 	cloud   fakegce.Options
 	slurm   fakeslurm.Options
 }

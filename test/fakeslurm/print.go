@@ -52,9 +52,6 @@ func PrintJobs(jobs []slurm.Job, mark string) string {
 			"%Y": null(slurm.Fold(j.Planned)), "%n": slurm.Fold(j.Needs), "%x": slurm.Fold(j.Excludes), "%v": null(j.Reservation), "%r": j.Reason,
 		}
 		columns["%f"], columns["%b"] = null(j.Features), cmp.Or(j.Gres, "N/A")
-		if j.GPUs > 0 {
-			columns["%b"] = fmt.Sprintf("gres/gpu:%d", j.GPUs)
-		}
 		row := strings.Split(slurm.SqueueFormat(mark), "|")
 		for i, column := range row {
 			bare := strings.Trim(strings.ReplaceAll(column, mark, ""), "<>")

@@ -41,7 +41,7 @@ var mayReach = map[string][]string{
 	"flex":             {"flex/apply", "flex/observe", "flex/wake"},
 	"flex/view":        {"flex/takedown"},
 	"flex/history":     {"flex", "flex/view"},
-	"flex/hook":        {"flex", "flex/view"},
+	"flex/hook":        {"flex"},
 	"flex/estimate":    {"flex/history"},
 	"flex/cost":        {"flex/history"},
 	"flex/metrics":     {"flex/cost"},

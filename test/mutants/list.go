@@ -325,7 +325,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job with an unread record is returned", "flex/plan/rules/giveup.go",
-		"_, read := w.Seen.Requeues[id]; read {", "_, read := w.Seen.Requeues[id]; read || true {", planner,
+		"_, read := w.Seen.Records[id]; read {", "_, read := w.Seen.Records[id]; read || true {", planner,
 	},
 	{
 		"a job that Slurm would end is returned", "flex/plan/rules/giveup.go",
@@ -711,7 +711,7 @@ var mutants = []mutant{
 	},
 	{
 		"a GPU of another type fits a job", "slurm/fit.go",
-		`(kind == "" || k == kind)`, `(true || k == kind)`, scheduler,
+		`(wants.Type == "" || g.Type == wants.Type)`, `(true || g.Type == wants.Type)`, scheduler,
 	},
 	{
 		"a job gets other nodes than Slurm has planned", "flex/plan/demand/plans.go",

@@ -44,7 +44,7 @@ func New(cfg *config.Config) *World {
 		Now:     Noon,
 		Compute: scene.Compute{Unseen: map[string]error{}, Templates: map[string]scene.Template{}},
 		Memory:  scene.Memory{Refused: map[string]scene.Refusal{}},
-		Slurm:   scene.Slurm{Told: map[uint32]string{}, Requeues: map[uint32]bool{}, Settings: scene.Settings{BackfillWindow: 24 * time.Hour}},
+		Slurm:   scene.Slurm{Told: map[uint32]string{}, Records: map[uint32]slurm.JobRecord{}, Settings: scene.Settings{BackfillWindow: 24 * time.Hour}},
 	}}
 }
 
@@ -105,10 +105,13 @@ func (w *World) Node(name string) *slurm.Node {
 	return &w.Snap.Nodes[i]
 }
 
+// Requeued is the record of a job that Slurm requeues if it loses its nodes.
+var Requeued = slurm.JobRecord{Batch: true, Requeue: true}
+
 // Job adds a job with these nodes to the queue, or replaces the job with this ID. Slurm
 // requeues the job if it loses its nodes.
 func (w *World) Job(id uint32, partition, list string, state slurm.JobState) *slurm.Job {
-	w.Snap.Requeues[id] = true
+	w.Snap.Records[id] = Requeued
 	job := slurm.Job{ID: id, ArrayID: id, Partition: partition, State: state, Nodes: Names(list)}
 	i := slices.IndexFunc(w.Snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
 	if i < 0 {

@@ -52,7 +52,7 @@ func (t *trial) allSteps() []step {
 		})},
 		{"read clock", nil, "read Compute's clock", call(t.readClock)},
 		{"read zone", nil, "read zone " + t.spec.zones[0], call(func(ctx context.Context) error {
-			_, err := t.cloud.Zone(ctx, t.spec.zones[0])
+			_, err := t.cloud.ZoneIsUp(ctx, t.spec.zones[0])
 			return err
 		})},
 		{"read machine type", nil, "read machine type " + t.spec.template.MachineType, call(func(ctx context.Context) error {
@@ -148,9 +148,9 @@ func (t *trial) observeAfter(step string) act {
 
 func (t *trial) readClock(ctx context.Context) error {
 	before := time.Now()
-	there, err := t.cloud.Clock(ctx, t.spec.region)
+	_, err := t.cloud.Region(ctx, t.spec.region)
 	if err == nil {
-		t.clock = &offset{before, there, time.Now()}
+		t.clock = &offset{before, t.cloud.Date(), time.Now()}
 	}
 	return err
 }

@@ -27,7 +27,7 @@ func TestEachCheckPassesInAnOrdinaryProjectAndCanFail(t *testing.T) {
 				switch {
 				case r.snapshot != nil:
 				case r.err == nil:
-					r.err = &mig.Error{Cause: mig.CausePermission, Err: assert.AnError}
+					r.err = &mig.Error{Trouble: mig.Trouble{Cause: mig.CausePermission}, Err: assert.AnError}
 				default:
 					r.err = nil
 				}

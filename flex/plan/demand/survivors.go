@@ -32,7 +32,7 @@ func (w *Wanted) findSurvivors() {
 // for it.
 func survivorsOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (left []*scene.Node) {
 	if j.State != slurm.JobRunning || len(j.Nodes) < 2 || j.HetID != 0 || j.User == "" || len(j.Needs) > 0 || j.Limit.Kind != slurm.LimitSet ||
-		j.Reservation != "" || !s.Seen.Requeues[j.ID] || s.Seen.Skew > scene.MaxSkew {
+		j.Reservation != "" || !s.Seen.Records[j.ID].Requeues() || s.Seen.Skew > scene.MaxSkew {
 		return nil
 	}
 	members := s.NodesNamed(j.Nodes)

@@ -61,7 +61,7 @@ func (v *Ruling) returnNodes(w *demand.Wanted, c *demand.Claim, hopeless bool, a
 // loses nodes.
 func (v *Ruling) needRecords(w *demand.Wanted) {
 	for _, id := range append([]uint32{v.Return.Job}, v.Return.Others...) {
-		if _, read := w.Seen.Requeues[id]; read {
+		if _, read := w.Seen.Records[id]; read {
 			continue
 		}
 		v.Do, v.Quiet = Waits, true

@@ -33,7 +33,7 @@ type WaitEnd struct {
 func EndOfWait(w *demand.Wanted, c *demand.Claim) (end WaitEnd) {
 	var own scene.JobLimits
 	if c.Job != nil {
-		own = w.Seen.Limits[c.Job.ID]
+		own = scene.LimitsOf(w.Seen.Records[c.Job.ID])
 	}
 	limit := func(since time.Time, most time.Duration, by demand.Limiter, then action.Then) {
 		if at := since.Add(most); most > 0 && !since.IsZero() && (end.At.IsZero() || at.Before(end.At)) {

@@ -123,7 +123,7 @@ func (s *Scene) UserOf(stamp mig.Stamp) string {
 // no nodes to lose.
 func (s *Scene) WouldEnd(jobs []*slurm.Job) bool {
 	return slices.ContainsFunc(jobs, func(j *slurm.Job) bool {
-		requeues, read := s.Seen.Requeues[j.ID]
-		return read && !requeues && len(s.DoorsOf(j.ID)) == 0
+		rec, read := s.Seen.Records[j.ID]
+		return read && !rec.Requeues() && len(s.DoorsOf(j.ID)) == 0
 	})
 }

@@ -57,16 +57,9 @@ type Slurm struct {
 	// job's owner.
 	Told map[uint32]string
 
-	// Requeues holds whether Slurm requeues a job that loses its nodes. A job with an unread record
-	// has no entry, and slurmflex takes no nodes from it.
-	Requeues map[uint32]bool
-
-	// Limits holds the known limits that jobs' owners set on the wait for machines.
-	Limits map[uint32]JobLimits
-
-	// Reach holds how running jobs can be warned in addition to their AdminComment. Jobs that
-	// cannot be warned in another way have no entry, and neither do jobs with an unread record.
-	Reach map[uint32]Reach
+	// Records holds the records of jobs, with the AdminComment as it was when they were read. A job
+	// with an unread record has no entry, and slurmflex takes no nodes from it.
+	Records map[uint32]slurm.JobRecord
 
 	// Allowances are Slurm's limits of accounts, users, QOS and licenses. They are empty if no job
 	// waits pending for machines, or if AllowancesErr is set.
@@ -198,6 +191,12 @@ type JobLimits struct {
 	Then     string
 	Deadline time.Time     // when the job must have ended (--deadline)
 	MinTime  time.Duration // the shortest acceptable time limit (--time-min); 0: its own limit
+}
+
+// LimitsOf returns the limits in a job's record.
+func LimitsOf(rec slurm.JobRecord) JobLimits {
+	wait, then := memo.OwnersWait(rec.Comment)
+	return JobLimits{wait, then, rec.Deadline, rec.MinTime}
 }
 
 // Reach is a way to warn a running job before its nodes end.

@@ -32,15 +32,15 @@ func endInTime(s *Step) {
 		left := e.At.Sub(s.Seen.Now)
 		told, warned := memo.BeforeSignal(report.EndText(s.Scene, e.Job, false))
 		why := action.Why(e.String())
-		requeues, known := s.Seen.Requeues[e.Job.ID]
-		reach := s.Seen.Reach[e.Job.ID]
-		requeuesNow := e.Flex.OnLeaseEnd == config.RequeueFirst && left <= s.Config.RequeueLead() && (requeues || !known)
+		rec, known := s.Seen.Records[e.Job.ID]
+		reach := scene.ReachOf(rec)
+		requeuesNow := e.Flex.OnLeaseEnd == config.RequeueFirst && left <= s.Config.RequeueLead() && (rec.Requeues() || !known)
 		// A signal that cannot be sent must not delay the requeue, and must not be sent after it.
 		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
 		late := left < lastTry || s.Seen.Told[e.Job.ID] == memo.OwnComment+requeued
 		switch {
 		case left <= 0:
-		case e.Flex.LeaseEndWarning > 0 && left <= e.Flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
+		case e.Flex.LeaseEndWarning > 0 && left <= e.Flex.LeaseEndWarning && known && reach != "" && !warned && !(requeuesNow && late):
 			a := action.SignalJob{OfJob: action.OfJob{Job: e.Job.ID}, Why: why}
 			first := told
 			if reach == scene.BySignal {

@@ -22,7 +22,7 @@ func (w *world) down(jobs takedown.Jobs) takedown.Plan {
 		w.begin()
 		ctx, die := context.WithCancel(w.Context())
 		w.wire.onDeath(die)
-		d := Down{R: w.Reconciler, Lock: w.lock, Partitions: w.slurm, Options: takedown.Options{Jobs: jobs}}
+		d := Down{R: w.Reconciler, Lock: w.lock, ClosePartition: w.slurm.ClosePartition, Options: takedown.Options{Jobs: jobs}}
 		left, err := d.Run(ctx)
 		died := ctx.Err() != nil
 		die()

@@ -103,7 +103,7 @@ func TestFailingCallReadsTheSameEverywhere(t *testing.T) {
 		}
 		w.fault(c.fault)
 		f := &faces{w: w, words: c.words}
-		w.Watch = f
+		w.Watch = Watchers{f}
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		stop := w.daemon(nil)
 		time.Sleep(10 * time.Minute)

@@ -45,7 +45,7 @@ type Reconciler struct {
 	// Jitter spreads the passes of many clusters over time; nil: up to a seventh sooner.
 	Jitter func(time.Duration) time.Duration
 
-	Watch Watcher // nil: no watcher
+	Watch Watchers
 
 	// Ledger shows what machines have taken; nil: limits hold back no job.
 	Ledger Ledger
@@ -69,9 +69,6 @@ type Reconciler struct {
 	memory  memory.Memory
 	flights apply.Flights
 	mark    string // that this process left in the lock
-
-	// more executes actions that passes never plan; nil if such actions cannot occur.
-	more func(context.Context, action.Action) error
 }
 
 // observer returns the part of a pass that reads.
@@ -84,11 +81,7 @@ func (r *Reconciler) observer() observe.Observer {
 
 // hands returns the part of a pass that acts.
 func (r *Reconciler) hands() apply.Hands {
-	h := apply.Hands{Slurm: r.Scheduler, Cloud: r.Cloud, Memory: &r.memory, Log: r.Log, Now: r.Now, More: r.more}
-	if r.Watch != nil {
-		h.Did = r.Watch.Did
-	}
-	return h
+	return apply.Hands{Slurm: r.Scheduler, Cloud: r.Cloud, Memory: &r.memory, Log: r.Log, Now: r.Now, Did: r.Watch.Did}
 }
 
 // Observe reads Slurm and the cloud, and adds what this process remembers and does. It fails if Slurm
@@ -132,9 +125,7 @@ func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...F
 	if err != nil {
 		return Outcome{}, err
 	}
-	if r.Watch != nil {
-		r.Watch.Saw(s, p)
-	}
+	r.Watch.Saw(s, p)
 	r.memory.Report(r.Log, p.Problems, s.Seen)
 	return Outcome{Plan: p, Failed: r.flights.Apply(ctx, r.hands(), p.Actions, p.Needed, patience)}, nil
 }

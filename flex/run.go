@@ -54,7 +54,7 @@ func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan w
 		if errors.Is(err, leader.ErrStandby) {
 			r.memory.StandBy()
 		}
-		if r.Watch != nil && !errors.Is(err, leader.ErrQueued) {
+		if !errors.Is(err, leader.ErrQueued) {
 			r.Watch.Stood(err)
 		}
 		select {

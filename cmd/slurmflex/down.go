@@ -31,7 +31,7 @@ being deleted, it needs --now and leaves Slurm out.`,
 		RunE: a.reconciling(func(cmd *cobra.Command, r *flex.Reconciler) error {
 			d.in, d.show = cmd.InOrStdin(), func(document fmt.Stringer) error { return show(cmd, document) }
 			slurm := a.scheduler(r.Config)
-			d.R, d.Lock, d.Partitions, d.reach = r, a.lock(r.Config), slurm, slurm.Reach
+			d.R, d.Lock, d.ClosePartition, d.reach = r, a.lock(r.Config), slurm.ClosePartition, slurm.Reach
 			return d.run(cmd.Context())
 		}),
 	}

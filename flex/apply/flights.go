@@ -60,10 +60,11 @@ func (f *Flights) begin(actions []action.Action) (begun []*flight) {
 		}
 	}
 	for _, a := range actions {
-		q := queues[a.Queue()]
+		name := a.About().Queue
+		q := queues[name]
 		if q == nil {
 			q = &flight{ended: make(chan struct{})}
-			queues[a.Queue()], order = q, append(order, a.Queue())
+			queues[name], order = q, append(order, name)
 		}
 		q.actions, q.asks = append(q.actions, a), append(q.asks, requestedBy(a)...)
 	}

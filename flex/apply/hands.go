@@ -72,8 +72,8 @@ type Hands struct {
 	// every request is sent.
 	needs func(node string) bool
 
-	// More executes actions that passes never plan; nil if such actions cannot occur.
-	More func(context.Context, action.Action) error
+	// ClosePartition stops a partition from starting jobs; nil in passes, which close none.
+	ClosePartition func(ctx context.Context, name string) error
 }
 
 // Work executes the actions of one queue in order. It skips actions with a retry that is not due
@@ -94,7 +94,7 @@ func (h Hands) Work(ctx context.Context, actions []action.Action) (failed int) {
 			continue
 		}
 		if h.isNeedless(a) {
-			h.Log.Info("request not sent", zap.String("action", a.String()), zap.String("why", "its reason has gone"))
+			h.Log.Info("request not sent", zap.String("action", a.About().Text), zap.String("why", "its reason has gone"))
 			continue
 		}
 		begun := h.Now()
@@ -170,9 +170,12 @@ func (h Hands) Do(ctx context.Context, a action.Action) error {
 		return h.signalJob(ctx, a)
 	case action.RequeueJob:
 		return h.requeueJob(ctx, a)
+	case action.ClosePartition:
+		return h.ClosePartition(ctx, a.Name)
+	case action.EndJob:
+		return h.endJob(ctx, a)
+	case action.TellJob:
+		return h.tellJob(ctx, a)
 	}
-	if h.More == nil {
-		return fmt.Errorf("%T is not a known action", a)
-	}
-	return h.More(ctx, a)
+	return fmt.Errorf("%T is not a known action", a)
 }

@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/takedown"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -17,7 +16,7 @@ import (
 // logAction writes one line about an action that has ended. isNews reports whether its error is new.
 func (h Hands) logAction(a action.Action, took time.Duration, err error, isNews bool) {
 	about := a.About()
-	fields := []zap.Field{zap.String("action", a.String())}
+	fields := []zap.Field{zap.String("action", about.Text)}
 	if about.Job != 0 {
 		fields = append(fields, zap.Uint32("job", about.Job))
 	}
@@ -30,7 +29,7 @@ func (h Hands) logAction(a action.Action, took time.Duration, err error, isNews 
 	log := h.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
 	switch {
 	case err == nil:
-		log.Log(severity(a), event(a))
+		log.Log(severity(a), about.Done)
 	case isNews && isRace(err):
 		log.Info("action came too late", zap.Error(err))
 	case isNews:
@@ -51,49 +50,6 @@ func isRace(err error) bool {
 	return errors.As(err, new(raceError)) || mig.CauseOf(err) == mig.CauseConflict
 }
 
-// event describes the effect of a successful action.
-func event(a action.Action) string {
-	switch a := a.(type) {
-	case action.ReturnNodes:
-		return endOf(a.Then)
-	case takedown.EndJob:
-		return endOf(a.Then)
-	}
-	return eventOf(a.About().Kind)
-}
-
-// endOf describes what happened to a job that lost its nodes.
-func endOf(then action.Then) string {
-	return map[action.Then]string{
-		action.Requeue: "job requeued", action.Hold: "job held", action.Cancel: "job cancelled",
-	}[then]
-}
-
-func eventOf(kind string) string {
-	return map[string]string{
-		"create_group":       "group created",
-		"create_request":     "machines requested",
-		"cancel_request":     "request cancelled",
-		"delete_request":     "record of request deleted",
-		"delete_instances":   "machines deleted",
-		"delete_group":       "group deleted",
-		"bulk_insert":        "machines created",
-		"delete_vms":         "machines deleted",
-		"create_policy":      "workload policy created",
-		"delete_policy":      "workload policy deleted",
-		"set_nodes":          "nodes updated",
-		"create_reservation": "reservation created",
-		"set_reservation":    "reservation changed",
-		"delete_reservation": "reservation deleted",
-		"use_reservation":    "reservation of a job changed",
-		"comment_job":        "AdminComment set",
-		"signal_job":         "job signalled",
-		"requeue_job":        "job requeued",
-		"close_partition":    "partition closed",
-		"tell_job":           "owner notified",
-	}[kind]
-}
-
 // severity returns the log level of a successful action. Actions that hold or cancel a user's job
 // need an admin's attention (warn). Actions that belong to another action, or that the job's
 // AdminComment shows, are for debugging.
@@ -109,7 +65,7 @@ func severity(a action.Action) zapcore.Level {
 		if a.Then != action.Requeue {
 			return zapcore.WarnLevel
 		}
-	case takedown.EndJob:
+	case action.EndJob:
 		if a.Then != action.Requeue {
 			return zapcore.WarnLevel
 		}

@@ -15,8 +15,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Tell writes a job's AdminComment, unless it holds a comment by another author.
-func (h Hands) Tell(ctx context.Context, rec slurm.JobRecord, text string) error {
+// tell writes a job's AdminComment, unless it holds a comment by another author.
+func (h Hands) tell(ctx context.Context, rec slurm.JobRecord, text string) error {
 	if memo.MayWrite(rec.AdminComment) {
 		if err := h.Slurm.SetAdminComment(ctx, rec.ID, text); err != nil {
 			return err
@@ -26,8 +26,8 @@ func (h Hands) Tell(ctx context.Context, rec slurm.JobRecord, text string) error
 	return nil
 }
 
-// Record reads the record of a job; nil if the job no longer exists.
-func (h Hands) Record(ctx context.Context, job uint32) (*slurm.JobRecord, error) {
+// record reads the record of a job; nil if the job no longer exists.
+func (h Hands) record(ctx context.Context, job uint32) (*slurm.JobRecord, error) {
 	records, err := h.Memory.ReadRecords(ctx, h.Slurm, h.Now(), job)
 	if err != nil || len(records) == 0 {
 		return nil, err
@@ -38,7 +38,7 @@ func (h Hands) Record(ctx context.Context, job uint32) (*slurm.JobRecord, error)
 // commentJob writes a job's AdminComment if the job still exists. The first comment also appears on
 // the terminal of a salloc or srun, which prints nothing while waiting.
 func (h Hands) commentJob(ctx context.Context, a action.CommentJob) error {
-	rec, err := h.Record(ctx, a.Job)
+	rec, err := h.record(ctx, a.Job)
 	if rec == nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (h Hands) commentJob(ctx context.Context, a action.CommentJob) error {
 		h.Memory.Told.Replace(rec.ID, rec.AdminComment)
 		return nil
 	}
-	if err := h.Tell(ctx, *rec, a.Text); err != nil {
+	if err := h.tell(ctx, *rec, a.Text); err != nil {
 		return err
 	}
 	if rec.AdminComment == "" && rec.State != slurm.JobRunning {
@@ -58,11 +58,15 @@ func (h Hands) commentJob(ctx context.Context, a action.CommentJob) error {
 
 // notifyTerminal writes to the terminal of a salloc or srun.
 func (h Hands) notifyTerminal(ctx context.Context, rec slurm.JobRecord, text string) {
-	if rec.Batch {
-		return
+	if !rec.Batch {
+		h.notify(ctx, rec.ID, text)
 	}
-	if err := h.Slurm.NotifyJob(ctx, rec.ID, text); err != nil {
-		h.Log.Debug("terminal of a job not notified", zap.Uint32("job", rec.ID), zap.Error(err))
+}
+
+// notify writes to the terminal of a job, or to the output of a batch job.
+func (h Hands) notify(ctx context.Context, job uint32, text string) {
+	if err := h.Slurm.NotifyJob(ctx, job, text); err != nil {
+		h.Log.Debug("terminal of a job not notified", zap.Uint32("job", job), zap.Error(err))
 	}
 }
 
@@ -101,7 +105,7 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 	}
 	for _, rec := range records {
 		text := memo.OwnComment + a.Comment(rec.ID, h.Now())
-		if err := h.Tell(ctx, rec, text); err != nil {
+		if err := h.tell(ctx, rec, text); err != nil {
 			return err
 		}
 		if a.Then != action.Requeue {
@@ -146,7 +150,7 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 // was sent never counts as a failed action: it may have ended the job, and Slurm rejects changes to
 // the AdminComment of an ended job.
 func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
-	rec, err := h.Record(ctx, a.Job)
+	rec, err := h.record(ctx, a.Job)
 	if rec == nil || rec.State != slurm.JobRunning {
 		return err
 	}
@@ -165,7 +169,7 @@ func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Tell(ctx, *rec, a.Text); err != nil {
+	if err := h.tell(ctx, *rec, a.Text); err != nil {
 		h.Memory.Told.Replace(a.Job, a.Text)
 		h.Log.Warn("the job was warned, but its AdminComment was not updated", zap.Uint32("job", a.Job), zap.String("signal", a.Signal), zap.Error(err))
 	}
@@ -174,9 +178,45 @@ func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
 
 // requeueJob requeues a running job, unless Slurm would no longer requeue it.
 func (h Hands) requeueJob(ctx context.Context, a action.RequeueJob) error {
-	rec, err := h.Record(ctx, a.Job)
+	rec, err := h.record(ctx, a.Job)
 	if rec == nil || rec.State != slurm.JobRunning || !rec.Requeues() {
 		return err
 	}
 	return h.Slurm.RequeueJob(ctx, a.Job)
+}
+
+// endJob requeues or cancels a job that still has nodes. It fails if the job should be requeued but
+// Slurm would no longer requeue it. The owner is notified first: while Slurm cannot write the
+// AdminComment, the job waits for the next look.
+func (h Hands) endJob(ctx context.Context, a action.EndJob) error {
+	rec, err := h.record(ctx, a.Job)
+	if rec == nil || !rec.State.HoldsNodes() {
+		return err
+	}
+	done, end := memo.Done{Deed: memo.Requeued, At: h.Now(), Reason: a.Because()}, h.Slurm.RequeueJob
+	switch {
+	case a.Then == action.Cancel:
+		done.Deed, end = memo.Cancelled, h.Slurm.CancelJob
+	case !rec.Requeues():
+		return fmt.Errorf("job %d would be lost by now", a.Job)
+	}
+	if err := h.tell(ctx, *rec, memo.OwnComment+done.String()); err != nil {
+		return err
+	}
+	return end(ctx, a.Job)
+}
+
+// tellJob notifies a job's owner in the AdminComment, and on the job's terminal or in its output. It
+// writes the AdminComment first, because a failed action is repeated.
+func (h Hands) tellJob(ctx context.Context, a action.TellJob) error {
+	rec, err := h.record(ctx, a.Job)
+	if rec == nil || !rec.State.HoldsNodes() && !rec.State.Waits() {
+		return err
+	}
+	text := memo.OwnComment + a.Because()
+	if err := h.tell(ctx, *rec, text); err != nil {
+		return err
+	}
+	h.notify(ctx, a.Job, text)
+	return nil
 }

@@ -22,7 +22,7 @@ func TestSlurmGCPRemnantsAreRemoved(t *testing.T) {
 			given.Foreign = []mig.Group{foreign}
 			var adopts []action.Action
 			for _, a := range planOf(alphaConfig, given).Actions {
-				if strings.Contains(a.String(), foreign.Name) {
+				if strings.Contains(a.About().Text, foreign.Name) {
 					adopts = append(adopts, a)
 				}
 			}
@@ -121,7 +121,7 @@ func TestLongerJobOnTheSameNodeKeepsTheRequestOfAnother(t *testing.T) {
 func cancelled(p Plan) (all []string) {
 	for _, a := range p.Actions {
 		if a, ok := a.(action.CancelRequest); ok {
-			all = append(all, a.String())
+			all = append(all, a.About().Text)
 		}
 	}
 	return all

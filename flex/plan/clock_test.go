@@ -28,7 +28,7 @@ func askedFor(long time.Duration) part {
 func returned(p Plan) (lines []string) {
 	for _, a := range p.Actions {
 		if back, ok := a.(action.ReturnNodes); ok {
-			lines = append(lines, back.String()+": "+back.Reason)
+			lines = append(lines, back.About().Text+": "+back.Reason)
 		}
 	}
 	return lines

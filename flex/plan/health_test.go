@@ -40,7 +40,7 @@ func (w waitingPending) all() string {
 	var all []string
 	for _, a := range w.plan().Actions {
 		if !isOnCovers(a) {
-			all = append(all, strings.ReplaceAll(a.String(), doorName, "DOOR"))
+			all = append(all, strings.ReplaceAll(a.About().Text, doorName, "DOOR"))
 		}
 	}
 	return strings.Join(all, "\n")

@@ -159,7 +159,7 @@ func (w waitingPending) list(covers bool) string {
 	var done []string
 	for _, a := range w.plan().Actions {
 		if covers && isOnCovers(a) || !covers && isOnDoors(a) {
-			done = append(done, strings.NewReplacer(coverName, "COVER", doorName, "DOOR").Replace(withoutDigests(a.String())))
+			done = append(done, strings.NewReplacer(coverName, "COVER", doorName, "DOOR").Replace(withoutDigests(a.About().Text)))
 		}
 	}
 	return strings.Join(done, "\n")
@@ -198,7 +198,7 @@ func TestWaitLastsSinceTheRequestAfterAnAbsence(t *testing.T) {
 	p := w.plan()
 	assert.Equal(t, noon.Add(-2*time.Hour), p.Waits[0].Since)
 	assert.Equal(t, noon.Add(-time.Hour), p.Waits[0].Requested)
-	assert.Contains(t, fmt.Sprint(p.Actions), "waiting since 2026-11-21T10:00:00Z for 2 × a3-highgpu-8g")
+	assert.Contains(t, w.inCompute(), "waiting since 2026-11-21T10:00:00Z for 2 × a3-highgpu-8g")
 }
 
 func TestJobLeavesItsDoorWhileMachinesHaveJustBecomeIdle(t *testing.T) {
@@ -560,7 +560,12 @@ func TestMachineOfANodePoweredUpByAnAdminIsKept(t *testing.T) {
 }
 
 // inCompute lists a plan's actions, also those outside Slurm.
-func (w pendingWorld) inCompute() string { return fmt.Sprint(w.plan().Actions) }
+func (w pendingWorld) inCompute() (all string) {
+	for _, a := range w.plan().Actions {
+		all += a.About().Text + "\n"
+	}
+	return all
+}
 
 // next adds job 8, which is less important than job 7. Job 8 waits for two machines behind a door
 // over the last two nodes that was made half a minute ago. Its request is queued at Google. next

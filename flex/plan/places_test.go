@@ -90,7 +90,7 @@ func (w severalPlaces) reservations() string {
 	names := strings.NewReplacer(euDoor, "EU", doorName, "US", newDoor("7"), "FIRST", newDoor("6"), "SIX")
 	for _, a := range w.plan().Actions {
 		if _, sets := a.(action.SetNodes); !sets && isOnDoors(a) {
-			done = append(done, names.Replace(withoutDigests(a.String())))
+			done = append(done, names.Replace(withoutDigests(a.About().Text)))
 		}
 	}
 	return strings.Join(done, "\n")

@@ -53,15 +53,15 @@ func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 			requeue, _ := a.(action.RequeueJob)
 			switch {
 			case last > i:
-				wrong = append(wrong, fmt.Sprintf("job %d reads it afterwards: %s", job, a))
+				wrong = append(wrong, fmt.Sprintf("job %d reads it afterwards: %s", job, a.About().Text))
 			case last < 0 && !saysWhyOf(a, s.snap.Told[job]):
-				wrong = append(wrong, fmt.Sprintf("job %d, told %q, reads nothing: %s", job, s.snap.Told[job], a))
-			case last >= 0 && (p.Actions[last].Queue() != a.Queue() || !requeue.Urgent && !action.Needs(a, p.Actions[last])):
-				wrong = append(wrong, fmt.Sprintf("nothing waits for the AdminComment of job %d: %s", job, a))
+				wrong = append(wrong, fmt.Sprintf("job %d, told %q, reads nothing: %s", job, s.snap.Told[job], a.About().Text))
+			case last >= 0 && (p.Actions[last].About().Queue != a.About().Queue || !requeue.Urgent && !action.Needs(a, p.Actions[last])):
+				wrong = append(wrong, fmt.Sprintf("nothing waits for the AdminComment of job %d: %s", job, a.About().Text))
 			}
 		}
 		if back, ok := a.(action.ReturnNodes); ok && back.Reason == "" {
-			wrong = append(wrong, fmt.Sprintf("no reason: %s", a))
+			wrong = append(wrong, fmt.Sprintf("no reason: %s", a.About().Text))
 		}
 	}
 	return wrong

@@ -25,12 +25,12 @@ func leavesUnseenRegions(s *sight, p plan.Plan) (wrong []string) {
 				regions = append(regions, in.Region)
 			}
 		default: // the queue of an action in a group is region/group
-			region, _, _ := strings.Cut(a.Queue(), "/")
+			region, _, _ := strings.Cut(a.About().Queue, "/")
 			regions = []string{region}
 		}
 		for _, region := range regions {
 			if s.snap.Unseen[region] != nil {
-				wrong = append(wrong, fmt.Sprintf("%s could not be read: %s", region, a))
+				wrong = append(wrong, fmt.Sprintf("%s could not be read: %s", region, a.About().Text))
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func asksForNoNodeTwice(s *sight, p plan.Plan) (wrong []string) {
 func saysWhy(_ *sight, p plan.Plan) (wrong []string) {
 	lines := slices.Concat(p.Expect, p.Problems.Texts())
 	for _, a := range p.Actions {
-		lines = append(lines, a.String(), a.Because(), a.Queue())
+		lines = append(lines, a.About().Text, a.Because(), a.About().Queue)
 	}
 	for _, line := range lines {
 		if line == "" || strings.Contains(line, "\n") {

@@ -48,7 +48,7 @@ func passes(w *scenetest.World, count int, changed ...uint32) (wrong []string) {
 			switch a := a.(type) {
 			case action.CreateReservation:
 				if slices.ContainsFunc(w.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name }) {
-					wrong = append(wrong, a.Name+" exists: "+a.String())
+					wrong = append(wrong, a.Name+" exists: "+a.About().Text)
 				}
 				made[a.Name] = true
 			case action.UseReservation:
@@ -85,7 +85,7 @@ func makesDoorsWhereSlurmHasPlanned(s *sight, p plan.Plan) (wrong []string) {
 			continue
 		}
 		if i < 0 {
-			wrong = append(wrong, "no job is in the queue for "+door.String())
+			wrong = append(wrong, "no job is in the queue for "+door.About().Text)
 			continue
 		}
 		j := s.snap.Jobs[i]
@@ -99,7 +99,7 @@ func makesDoorsWhereSlurmHasPlanned(s *sight, p plan.Plan) (wrong []string) {
 		case used[door.Name] && !isPlanned,
 			isFirst && (len(door.Nodes) != len(j.Planned) || slices.ContainsFunc(j.Planned, isReplaced)),
 			len(door.Nodes) < j.NodeCount || slices.ContainsFunc(door.Nodes, func(name string) bool { return !scenetest.Fits(j, s.nodes[name]) }):
-			wrong = append(wrong, fmt.Sprintf("Slurm has planned %v at %s: %s", j.Planned, j.Start, door))
+			wrong = append(wrong, fmt.Sprintf("Slurm has planned %v at %s: %s", j.Planned, j.Start, door.About().Text))
 		}
 	}
 	return wrong

@@ -346,7 +346,7 @@ func refused(group string, cause mig.Cause, ago time.Duration, times int) part {
 func actions(p Plan) []string {
 	var lines []string
 	for _, a := range p.Actions {
-		line := a.String()
+		line := a.About().Text
 		if back, ok := a.(action.ReturnNodes); ok {
 			line += ": " + back.Reason
 		}
@@ -374,7 +374,7 @@ func situations(t *testing.T, cfg *config.Config) (in func(name string, given sc
 			p := planOf(cfg, given)
 			assert.Equal(t, want, actions(p))
 			for _, a := range p.Actions {
-				assert.NotEmpty(t, a.Because(), "%s has no reason", a)
+				assert.NotEmpty(t, a.Because(), "%s has no reason", a.About().Text)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func madeBy(p Plan) (requests []string) {
 	for _, a := range p.Actions {
 		switch a.(type) {
 		case action.CreateGroup, action.CreateRequest, action.CancelRequest:
-			requests = append(requests, a.String())
+			requests = append(requests, a.About().Text)
 		}
 	}
 	return requests

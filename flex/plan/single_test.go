@@ -52,7 +52,7 @@ func TestActionsForSharedRequestsNameNoUser(t *testing.T) {
 	cfg.Options.MaxActiveRequests = 2
 	var reasons []string
 	for _, a := range planOf(cfg, seen(singles("ann", 0, 3))).Actions {
-		assert.NotContains(t, a.String()+a.Because(), "ann")
+		assert.NotContains(t, a.About().Text+a.Because(), "ann")
 		reasons = append(reasons, a.Because())
 	}
 	assert.Contains(t, reasons, "4 one-node jobs of one user wait for alpha-a3-[0-3]")

@@ -55,7 +55,7 @@ func yields(p Plan) (done []string) {
 		c, tells := a.(action.CommentJob)
 		_, cancels := a.(action.CancelRequest)
 		if tells && memo.HasYielded(c.Text) || cancels {
-			done = append(done, a.String())
+			done = append(done, a.About().Text)
 		}
 	}
 	return done
@@ -119,7 +119,7 @@ func TestRequestIsCancelledOnlyAfterItsOwnerIsNotified(t *testing.T) {
 	at := slices.IndexFunc(p.Actions, func(a action.Action) bool { _, cancels := a.(action.CancelRequest); return cancels })
 	tells := slices.IndexFunc(p.Actions, func(a action.Action) bool { c, ok := a.(action.CommentJob); return ok && c.Job == 1 })
 	require.Less(t, tells, at)
-	assert.Equal(t, p.Actions[tells].Queue(), p.Actions[at].Queue())
+	assert.Equal(t, p.Actions[tells].About().Queue, p.Actions[at].About().Queue)
 	assert.True(t, action.Needs(p.Actions[at], p.Actions[tells]))
 }
 

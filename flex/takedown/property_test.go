@@ -114,52 +114,52 @@ func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o
 	about, isFree := step.Action.About(), true
 	for _, g := range s.Groups {
 		_, isPolicy := step.Action.(action.DeletePolicy)
-		require.True(t, g.Name != about.Group || isPolicy || isOurs(g.Stamp, g.Region) && g.Unread == "", "%s", step)
+		require.True(t, g.Name != about.Group || isPolicy || isOurs(g.Stamp, g.Region) && g.Unread == "", "%v", step)
 		request, cancels := step.Action.(action.CancelRequest)
 		if cancels && request.Group == g.ID() {
 			about.Nodes = g.Requests[0].Instances
 		}
 	}
 	switch a := step.Action.(type) {
-	case ClosePartition:
+	case action.ClosePartition:
 		i := slices.IndexFunc(s.Partitions, func(p slurm.Partition) bool { return p.Name == a.Name })
-		require.False(t, slices.ContainsFunc(s.Partitions[i].Nodes, func(name string) bool { return !isOurNode(name) }), "%s", step)
-	case EndJob, TellJob:
+		require.False(t, slices.ContainsFunc(s.Partitions[i].Nodes, func(name string) bool { return !isOurNode(name) }), "%v", step)
+	case action.EndJob, action.TellJob:
 		i := slices.IndexFunc(s.Jobs, func(j slurm.Job) bool { return j.ID == about.Job })
-		require.True(t, slices.ContainsFunc(s.Jobs[i].Nodes, isOurNode), "%s", step)
-		if end, ok := a.(EndJob); ok {
+		require.True(t, slices.ContainsFunc(s.Jobs[i].Nodes, isOurNode), "%v", step)
+		if end, ok := a.(action.EndJob); ok {
 			rec, known := s.Records[end.Job]
-			require.True(t, known && (end.Then == action.Requeue) == rec.Requeues() && (rec.Requeues() || o.Jobs == Now), "%s", step)
-			require.False(t, o.Jobs == Drain && s.Jobs[i].State.AtWork(), "%s", step)
+			require.True(t, known && (end.Then == action.Requeue) == rec.Requeues() && (rec.Requeues() || o.Jobs == Now), "%v", step)
+			require.False(t, o.Jobs == Drain && s.Jobs[i].State.AtWork(), "%v", step)
 		}
 	case action.SetNodes:
-		require.False(t, slices.ContainsFunc(a.Nodes, func(name string) bool { return !isOurNode(name) }), "%s", step)
+		require.False(t, slices.ContainsFunc(a.Nodes, func(name string) bool { return !isOurNode(name) }), "%v", step)
 		isFree = a.State != "drain"
 	case action.DeleteInstances:
 		for _, in := range a.Instances {
-			require.True(t, in.GroupID() == a.Group && in.Unread == "", "%s", step)
+			require.True(t, in.GroupID() == a.Group && in.Unread == "", "%v", step)
 		}
 	case action.DeleteVMs:
 		for _, in := range a.Instances {
-			require.True(t, in.Group == "" && isOurs(in.Stamp, in.Region) && in.Unread == "", "%s", step)
+			require.True(t, in.Group == "" && isOurs(in.Stamp, in.Region) && in.Unread == "", "%v", step)
 		}
 	case action.DeleteGroup:
-		require.False(t, step.Once == "" && slices.ContainsFunc(s.Instances, func(in mig.Instance) bool { return in.GroupID() == a.Group }), "%s", step)
+		require.False(t, step.Once == "" && slices.ContainsFunc(s.Instances, func(in mig.Instance) bool { return in.GroupID() == a.Group }), "%v", step)
 	case action.DeletePolicy:
 		i := slices.IndexFunc(s.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
-		require.True(t, isOurs(s.Policies[i].Stamp, a.Group.Region), "%s", step)
+		require.True(t, isOurs(s.Policies[i].Stamp, a.Group.Region), "%v", step)
 	case action.CancelRequest:
 	case action.DeleteReservation:
-		require.True(t, !o.NoSlurm && memo.ParseHold("alpha", a.Name).Kind != memo.NoHold, "%s", step)
+		require.True(t, !o.NoSlurm && memo.ParseHold("alpha", a.Name).Kind != memo.NoHold, "%v", step)
 		isFree = false
 	case action.SetReservation:
-		require.True(t, !o.NoSlurm && o.NodeSet != "" && memo.ParseHold("alpha", a.Name).Kind != memo.NoHold, "%s", step)
+		require.True(t, !o.NoSlurm && o.NodeSet != "" && memo.ParseHold("alpha", a.Name).Kind != memo.NoHold, "%v", step)
 		isFree = false
 	default:
 		require.Fail(t, "an action that no takedown has", "%T", a)
 	}
 	for _, j := range s.Jobs {
 		takes := slices.ContainsFunc(j.Nodes, func(name string) bool { return slices.Contains(about.Nodes, name) })
-		require.False(t, isFree && step.Once == "" && !o.NoSlurm && takes, "%s, which job %d has", step, j.ID)
+		require.False(t, isFree && step.Once == "" && !o.NoSlurm && takes, "%v, which job %d has", step, j.ID)
 	}
 }

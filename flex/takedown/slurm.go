@@ -27,7 +27,7 @@ func (d *draft) closeAll() {
 	for _, p := range d.scene.Seen.Partitions {
 		if d.isWhole(p) {
 			if p.Begins {
-				d.do(ClosePartition{Name: p.Name, Why: "all its nodes are taken down"}, "")
+				d.do(action.ClosePartition{Name: p.Name, Why: "all its nodes are taken down"}, "")
 			}
 			continue
 		}
@@ -65,9 +65,9 @@ func (d *draft) endJobs() {
 		case !known:
 			d.keep("job %s keeps %s: it could not be read whether Slurm would requeue it", j.Name(), on)
 		case rec.Requeues():
-			d.do(EndJob{OfJob: of, Name: j.Name(), Then: action.Requeue, Why: action.Why("its nodes are taken down")}, once)
+			d.do(action.EndJob{OfJob: of, Name: j.Name(), Then: action.Requeue, Why: action.Why("its nodes are taken down")}, once)
 		case d.o.Jobs == Now:
-			d.do(EndJob{OfJob: of, Name: j.Name(), Then: action.Cancel, Why: action.Why("its nodes are taken down, and Slurm would not requeue it")}, once)
+			d.do(action.EndJob{OfJob: of, Name: j.Name(), Then: action.Cancel, Why: action.Why("its nodes are taken down, and Slurm would not requeue it")}, once)
 		case d.o.Jobs == Drain:
 			d.await("job %s, which Slurm would not requeue, to end on %s", j.Name(), on)
 		default:
@@ -80,7 +80,7 @@ func (d *draft) endJobs() {
 // tell notifies a job's owner, once. It reports whether an earlier look did so.
 func (d *draft) tell(j *slurm.Job, why, once string) bool {
 	if !d.o.Told[j.ID] {
-		d.do(TellJob{OfJob: action.OfJob{Job: j.ID}, Name: j.Name(), Why: action.Why(why)}, once)
+		d.do(action.TellJob{OfJob: action.OfJob{Job: j.ID}, Name: j.Name(), Why: action.Why(why)}, once)
 	}
 	return d.o.Told[j.ID]
 }

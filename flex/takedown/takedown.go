@@ -47,12 +47,13 @@ type stage struct {
 	Once string // condition for the action; empty: due now
 }
 
-// String formats the action and its condition.
-func (s stage) String() string {
-	if s.Once == "" {
-		return s.Action.String()
+// About describes the action and its condition.
+func (s stage) About() action.Subject {
+	about := s.Action.About()
+	if s.Once != "" {
+		about.Text += ", once " + s.Once
 	}
-	return s.Action.String() + ", once " + s.Once
+	return about
 }
 
 // Plan describes how to tear things down, according to one observation.
@@ -86,13 +87,13 @@ func (p Plan) Jobs() string {
 	var requeued, cancelled, told int
 	for _, s := range p.Steps {
 		switch a := s.Action.(type) {
-		case EndJob:
+		case action.EndJob:
 			if a.Then == action.Requeue {
 				requeued++
 			} else {
 				cancelled++
 			}
-		case TellJob:
+		case action.TellJob:
 			told++
 		}
 	}
@@ -259,7 +260,7 @@ func (d *draft) keep(format string, args ...any) {
 // isClosed returns the condition for taking anything from jobs; empty once no job can start.
 func (d *draft) isClosed() string {
 	if slices.ContainsFunc(d.plan.Steps, func(s stage) bool {
-		_, closes := s.Action.(ClosePartition)
+		_, closes := s.Action.(action.ClosePartition)
 		return closes || s.About().Kind == "set_nodes"
 	}) {
 		return "no job can start any more"

@@ -25,7 +25,7 @@ type Action struct {
 func Record(a action.Action, begun time.Time, took time.Duration, err error) Action {
 	about := a.About()
 	r := Action{
-		At: second(begun), Took: Seconds(took.Round(time.Millisecond)), Kind: about.Kind, What: a.String(), Why: a.Because(), Times: 1,
+		At: second(begun), Took: Seconds(took.Round(time.Millisecond)), Kind: about.Kind, What: about.Text, Why: a.Because(), Times: 1,
 		Group: about.Group, Job: about.Job, Nodes: about.Nodes,
 	}
 	if err != nil {

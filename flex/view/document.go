@@ -44,7 +44,7 @@ func PlanOf[A action.Action](cluster string, actions []A, problems []string) Pla
 	of := Plan{EnvelopeOf("plan"), cluster, []Planned{}, append([]string{}, problems...)}
 	for _, a := range actions {
 		about := a.About()
-		of.Actions = append(of.Actions, Planned{about.Kind, a.String(), a.Because(), about.Group, about.Job, slurm.Fold(about.Nodes)})
+		of.Actions = append(of.Actions, Planned{about.Kind, about.Text, a.Because(), about.Group, about.Job, slurm.Fold(about.Nodes)})
 	}
 	return of
 }

@@ -28,7 +28,7 @@ func TakedownOf(cluster, nodeSet string, actions []Action, left takedown.Plan) T
 	}
 	undone := map[string]bool{}
 	for _, a := range left.Due() {
-		undone[a.String()] = true
+		undone[a.About().Text] = true
 	}
 	for _, a := range actions {
 		if a.Error != "" && undone[a.What] {

@@ -12,15 +12,8 @@ import (
 
 // Action is one change that a pass makes, and the reason for it.
 type Action interface {
-	fmt.Stringer // describes the action in one line
-
 	// Because returns the reason, for the log and for `slurmflex plan`.
 	Because() string
-
-	// Queue names what the action works on. The actions of one queue run in the plan's order. An
-	// action that needs an earlier, failed action of its queue is skipped; see Needs. Queues do not
-	// wait for each other.
-	Queue() string
 
 	// About returns the kind of action and what it changes.
 	About() Subject
@@ -57,9 +50,17 @@ func Kinds() (names []string) {
 	return names
 }
 
-// Subject describes what an action changes, for logs and metrics.
+// Subject describes an action and what it changes, for logs and metrics.
 type Subject struct {
-	Kind  string   // one of Kinds
+	Kind string // one of Kinds, or of the actions in takedown.go
+	Done string // the event in the log when the action has succeeded
+	Text string // the action in one line
+
+	// Queue names what the action works on. The actions of one queue run in the plan's order. An
+	// action that needs an earlier, failed action of its queue is skipped; see Needs. Queues do not
+	// wait for each other.
+	Queue string
+
 	Group string   // the managed instance group, or the workload policy with its name; empty: none
 	Job   uint32   // the job that the action, or its group, is for; 0: none
 	Nodes []string // the nodes, or the instances with their names
@@ -120,26 +121,28 @@ type Of struct {
 // ForGroup returns what an action on the group, or on its requests and instances, changes.
 func ForGroup(g *mig.Group) Of { return Of{g.ID(), g.Stamp.Job} }
 
-// Queue returns the group, so that a policy is created before its group and the group before its
-// requests.
-func (o Of) Queue() string { return o.Group.String() }
-
-func (o Of) about(kind string, nodes ...string) Subject {
-	return Subject{Kind: kind, Group: o.Group.Name, Job: o.Job, Nodes: nodes}
+// about describes an action in the group's queue, so that a policy is created before its group and the
+// group before its requests.
+func (o Of) about(kind, done, text string, nodes ...string) Subject {
+	return Subject{kind, done, text, o.Group.String(), o.Group.Name, o.Job, nodes}
 }
 
 // OfJob identifies the job that an action changes.
 type OfJob struct{ Job uint32 }
 
-// Queue returns a queue for this job alone.
-func (o OfJob) Queue() string { return fmt.Sprintf("job/%d", o.Job) }
+// about describes an action in a queue for this job alone.
+func (o OfJob) about(kind, done, text string, nodes ...string) Subject {
+	return Subject{kind, done, text, fmt.Sprintf("job/%d", o.Job), "", o.Job, nodes}
+}
 
 // OfReservation identifies the reservation that an action changes.
 type OfReservation struct{ Name string }
 
-// Queue returns a queue for this reservation alone: if Slurm refuses one change, all others still
-// run.
-func (o OfReservation) Queue() string { return "reservation/" + o.Name }
+// about describes an action in a queue for this reservation alone: if Slurm refuses one change, all
+// others still run.
+func (o OfReservation) about(kind, done, text string, job uint32, nodes ...string) Subject {
+	return Subject{kind, done, text, "reservation/" + o.Name, "", job, nodes}
+}
 
 // Counted formats the number of nodes and their names: 2 nodes (alpha-a3-[0-1]).
 func Counted(nodes []string) string {

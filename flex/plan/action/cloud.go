@@ -14,9 +14,8 @@ type CreateGroup struct {
 	Why
 }
 
-func (a CreateGroup) About() Subject { return a.about("create_group") }
-func (a CreateGroup) String() string {
-	return fmt.Sprintf("create group %s in %s", a.Group.Name, a.Group.Region)
+func (a CreateGroup) About() Subject {
+	return a.about("create_group", "group created", fmt.Sprintf("create group %s in %s", a.Group.Name, a.Group.Region))
 }
 
 // CreateRequest creates a resize request in a group.
@@ -28,18 +27,15 @@ type CreateRequest struct {
 	Why
 }
 
-// Queue returns a queue for this request alone if it must not wait for others: Compute may take a
-// minute to create a request.
-func (a CreateRequest) Queue() string {
+// About describes the request. It has a queue of its own if it must not wait for others: Compute may
+// take a minute to create a request.
+func (a CreateRequest) About() Subject {
+	text := fmt.Sprintf("request %s in %s/%s for %s", Counted(a.Spec.Instances), a.Group.Name, a.Spec.Name, slurm.Clock(a.Spec.Duration))
+	about := a.about("create_request", "machines requested", text, a.Spec.Instances...)
 	if a.Apart {
-		return a.Of.Queue() + "/" + a.Spec.Name
+		about.Queue += "/" + a.Spec.Name
 	}
-	return a.Of.Queue()
-}
-
-func (a CreateRequest) About() Subject { return a.about("create_request", a.Spec.Instances...) }
-func (a CreateRequest) String() string {
-	return fmt.Sprintf("request %s in %s/%s for %s", Counted(a.Spec.Instances), a.Group.Name, a.Spec.Name, slurm.Clock(a.Spec.Duration))
+	return about
 }
 
 // CancelRequest cancels a live resize request. CONTRIBUTING.md lists what ends one.
@@ -50,9 +46,8 @@ type CancelRequest struct {
 	Why
 }
 
-func (a CancelRequest) About() Subject { return a.about("cancel_request") }
-func (a CancelRequest) String() string {
-	return fmt.Sprintf("cancel request %s/%s", a.Group.Name, a.Request)
+func (a CancelRequest) About() Subject {
+	return a.about("cancel_request", "request cancelled", fmt.Sprintf("cancel request %s/%s", a.Group.Name, a.Request))
 }
 
 // DeleteRequest deletes the record of a finished request.
@@ -62,9 +57,8 @@ type DeleteRequest struct {
 	Why
 }
 
-func (a DeleteRequest) About() Subject { return a.about("delete_request") }
-func (a DeleteRequest) String() string {
-	return fmt.Sprintf("delete record of request %s/%s", a.Group.Name, a.Request)
+func (a DeleteRequest) About() Subject {
+	return a.about("delete_request", "record of request deleted", fmt.Sprintf("delete record of request %s/%s", a.Group.Name, a.Request))
 }
 
 // DeleteInstances deletes instances through the group that created them.
@@ -75,11 +69,8 @@ type DeleteInstances struct {
 }
 
 func (a DeleteInstances) About() Subject {
-	return a.about("delete_instances", mig.Names(a.Instances)...)
-}
-
-func (a DeleteInstances) String() string {
-	return fmt.Sprintf("delete instances %s of %s", slurm.Fold(mig.Names(a.Instances)), a.Group.Name)
+	names := mig.Names(a.Instances)
+	return a.about("delete_instances", "machines deleted", fmt.Sprintf("delete instances %s of %s", slurm.Fold(names), a.Group.Name), names...)
 }
 
 // DeleteGroup deletes an empty group.
@@ -88,8 +79,9 @@ type DeleteGroup struct {
 	Why
 }
 
-func (a DeleteGroup) About() Subject { return a.about("delete_group") }
-func (a DeleteGroup) String() string { return "delete group " + a.Group.Name }
+func (a DeleteGroup) About() Subject {
+	return a.about("delete_group", "group deleted", "delete group "+a.Group.Name)
+}
 
 // CreatePolicy creates the workload policy that places a group's nodes close together. The policy
 // has the group's name.
@@ -99,9 +91,8 @@ type CreatePolicy struct {
 	Why
 }
 
-func (a CreatePolicy) About() Subject { return a.about("create_policy") }
-func (a CreatePolicy) String() string {
-	return fmt.Sprintf("create workload policy %s in %s", a.Group.Name, a.Group.Region)
+func (a CreatePolicy) About() Subject {
+	return a.about("create_policy", "workload policy created", fmt.Sprintf("create workload policy %s in %s", a.Group.Name, a.Group.Region))
 }
 
 // DeletePolicy deletes a workload policy that no group uses.
@@ -110,8 +101,9 @@ type DeletePolicy struct {
 	Why
 }
 
-func (a DeletePolicy) About() Subject { return a.about("delete_policy") }
-func (a DeletePolicy) String() string { return "delete workload policy " + a.Group.Name }
+func (a DeletePolicy) About() Subject {
+	return a.about("delete_policy", "workload policy deleted", "delete workload policy "+a.Group.Name)
+}
 
 // BulkInsert creates instances without a group: for provisioning models without a queue, and on the
 // legacy path of use_bulk_insert. Compute creates either all of them or none, and does not wait for
@@ -122,9 +114,9 @@ type BulkInsert struct {
 	Why
 }
 
-func (a BulkInsert) About() Subject { return a.about("bulk_insert", a.Spec.Instances...) }
-func (a BulkInsert) String() string {
-	return fmt.Sprintf("insert %s in %s for %s", Counted(a.Spec.Instances), a.Spec.Region, lasting(a.Spec))
+func (a BulkInsert) About() Subject {
+	text := fmt.Sprintf("insert %s in %s for %s", Counted(a.Spec.Instances), a.Spec.Region, lasting(a.Spec))
+	return a.about("bulk_insert", "machines created", text, a.Spec.Instances...)
 }
 
 // lasting describes the lease of the instances of a bulk insert.
@@ -141,9 +133,8 @@ type DeleteVMs struct {
 	Why
 }
 
-func (a DeleteVMs) About() Subject { return Subject{Kind: "delete_vms", Nodes: mig.Names(a.Instances)} }
-
-func (a DeleteVMs) String() string { return "delete instances " + slurm.Fold(mig.Names(a.Instances)) }
-
-// Queue returns one queue for all such actions: their calls run in parallel.
-func (a DeleteVMs) Queue() string { return "instances" }
+// About describes the deletion. All such actions share a queue: their calls run in parallel.
+func (a DeleteVMs) About() Subject {
+	names := mig.Names(a.Instances)
+	return Subject{Kind: "delete_vms", Done: "machines deleted", Text: "delete instances " + slurm.Fold(names), Queue: "instances", Nodes: names}
+}

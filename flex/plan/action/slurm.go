@@ -20,8 +20,9 @@ type SetNodes struct {
 	Why
 }
 
-func (a SetNodes) About() Subject { return Subject{Kind: "set_nodes", Nodes: a.Nodes} }
-func (a SetNodes) String() string {
+// About describes the change. All changes of nodes share a queue: slurmctld processes one update at a
+// time anyway, and a late update from an earlier plan must not undo a newer update.
+func (a SetNodes) About() Subject {
 	text := "set nodes " + slurm.Fold(a.Nodes)
 	if a.State != "" {
 		text += " " + a.State
@@ -32,12 +33,8 @@ func (a SetNodes) String() string {
 	if a.Extra != nil {
 		text += fmt.Sprintf(" extra %q", *a.Extra)
 	}
-	return text
+	return Subject{Kind: "set_nodes", Done: "nodes updated", Text: text, Queue: "slurm", Nodes: a.Nodes}
 }
-
-// Queue returns one queue for all nodes. slurmctld processes one update at a time anyway, and a
-// late update from an earlier plan must not undo a newer update.
-func (a SetNodes) Queue() string { return "slurm" }
 
 // Then is what happens to a job after slurmflex returns its nodes to Slurm.
 type Then string
@@ -48,6 +45,11 @@ const (
 	Hold    Then = "hold"    // the job remains in the queue until an admin releases it
 	Cancel  Then = "cancel"  // the job is cancelled
 )
+
+// done is the event in the log when it has happened to a job.
+func (t Then) done() string {
+	return map[Then]string{Requeue: "job requeued", Hold: "job held", Cancel: "job cancelled"}[t]
+}
 
 // ReturnNodes powers down nodes of a job, so that the job loses them. Then is what happens to the
 // job.
@@ -67,11 +69,8 @@ type ReturnNodes struct {
 }
 
 func (a ReturnNodes) About() Subject {
-	return Subject{Kind: "return_nodes", Job: a.Job, Nodes: a.Nodes}
-}
-
-func (a ReturnNodes) String() string {
-	return fmt.Sprintf("return %s to Slurm and %s job %s", cmp.Or(slurm.Fold(a.Nodes), "no nodes"), a.Then, a.Name)
+	text := fmt.Sprintf("return %s to Slurm and %s job %s", cmp.Or(slurm.Fold(a.Nodes), "no nodes"), a.Then, a.Name)
+	return a.about("return_nodes", a.Then.done(), text, a.Nodes...)
 }
 
 // Because returns the reason.
@@ -102,12 +101,10 @@ type CommentJob struct {
 	Why
 }
 
-// Queue returns the queue of the action that waits for this one.
-func (a CommentJob) Queue() string { return cmp.Or(a.Before, a.OfJob.Queue()) }
-
-func (a CommentJob) About() Subject { return Subject{Kind: "comment_job", Job: a.Job} }
-func (a CommentJob) String() string {
-	return fmt.Sprintf("set AdminComment of job %d: %q", a.Job, a.Text)
+func (a CommentJob) About() Subject {
+	about := a.about("comment_job", "AdminComment set", fmt.Sprintf("set AdminComment of job %d: %q", a.Job, a.Text))
+	about.Queue = cmp.Or(a.Before, about.Queue)
+	return about
 }
 
 // SignalJob signals the script of a running job, or notifies the terminal of an interactive job,
@@ -119,12 +116,12 @@ type SignalJob struct {
 	Why
 }
 
-func (a SignalJob) About() Subject { return Subject{Kind: "signal_job", Job: a.Job} }
-func (a SignalJob) String() string {
+func (a SignalJob) About() Subject {
+	text := fmt.Sprintf("send %s to job %d", a.Signal, a.Job)
 	if a.Signal == "" {
-		return fmt.Sprintf("notify the terminal of job %d", a.Job)
+		text = fmt.Sprintf("notify the terminal of job %d", a.Job)
 	}
-	return fmt.Sprintf("send %s to job %d", a.Signal, a.Job)
+	return a.about("signal_job", "job signalled", text)
 }
 
 // RequeueJob requeues a running job.
@@ -134,8 +131,9 @@ type RequeueJob struct {
 	Why
 }
 
-func (a RequeueJob) About() Subject { return Subject{Kind: "requeue_job", Job: a.Job} }
-func (a RequeueJob) String() string { return fmt.Sprintf("requeue job %d", a.Job) }
+func (a RequeueJob) About() Subject {
+	return a.about("requeue_job", "job requeued", fmt.Sprintf("requeue job %d", a.Job))
+}
 
 // CreateReservation keeps jobs off nodes: all jobs around the end of a lease, all jobs while a
 // cover closes powered-down nodes, or all jobs except the one that a door is for.
@@ -154,10 +152,6 @@ type CreateReservation struct {
 }
 
 func (a CreateReservation) About() Subject {
-	return Subject{Kind: "create_reservation", Nodes: a.Nodes}
-}
-
-func (a CreateReservation) String() string {
 	text := "reserve " + slurm.Fold(a.Nodes)
 	if !a.Start.IsZero() {
 		text += " from " + a.Start.UTC().Format(time.RFC3339)
@@ -165,7 +159,7 @@ func (a CreateReservation) String() string {
 	if a.Lasts > 0 {
 		text += fmt.Sprintf(" for %d min", a.Lasts/time.Minute)
 	}
-	return text
+	return a.about("create_reservation", "reservation created", text, 0, a.Nodes...)
 }
 
 // SetReservation changes one of slurmflex's reservations.
@@ -175,8 +169,7 @@ type SetReservation struct {
 	Why
 }
 
-func (a SetReservation) About() Subject { return Subject{Kind: "set_reservation", Nodes: a.Nodes} }
-func (a SetReservation) String() string {
+func (a SetReservation) About() Subject {
 	text := "change reservation " + a.Name
 	if a.Nodes != nil {
 		text += " to " + slurm.Fold(a.Nodes)
@@ -190,7 +183,7 @@ func (a SetReservation) String() string {
 	if a.Purge > 0 {
 		text += fmt.Sprintf(", deleted after %d min without a pass", a.Purge/time.Minute)
 	}
-	return text
+	return a.about("set_reservation", "reservation changed", text, 0, a.Nodes...)
 }
 
 // UseReservation makes a pending job use one of our reservations, or none.
@@ -202,12 +195,12 @@ type UseReservation struct {
 	Why
 }
 
-func (a UseReservation) About() Subject { return Subject{Kind: "use_reservation", Job: a.Job} }
-func (a UseReservation) String() string {
-	if !a.Leave {
-		return fmt.Sprintf("have job %s use reservation %s", a.Address, a.Name)
+func (a UseReservation) About() Subject {
+	does := "use"
+	if a.Leave {
+		does = "leave"
 	}
-	return fmt.Sprintf("have job %s leave reservation %s", a.Address, a.Name)
+	return a.about("use_reservation", "reservation of a job changed", fmt.Sprintf("have job %s %s reservation %s", a.Address, does, a.Name), a.Job)
 }
 
 // DeleteReservation deletes a reservation of ours.
@@ -222,5 +215,6 @@ type DeleteReservation struct {
 	Why
 }
 
-func (a DeleteReservation) About() Subject { return Subject{Kind: "delete_reservation", Job: a.Job} }
-func (a DeleteReservation) String() string { return "delete reservation " + a.Name }
+func (a DeleteReservation) About() Subject {
+	return a.about("delete_reservation", "reservation deleted", "delete reservation "+a.Name, a.Job)
+}

@@ -615,7 +615,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request that is refused is called being made", "flex/plan/compute.go",
-		"\tverdicts = report.NameFailing(w, verdicts) ", "\t_ = report.NameFailing ", planner,
+		"\treport.NameFailing(w, verdicts) ", "\t_ = report.NameFailing ", planner,
 	},
 	{
 		"a request that is repeated is called being checked", "flex/plan/report/failing.go",

@@ -13,7 +13,7 @@ import (
 // NameFailing adds the failure of a claim's calls to its verdict, while the calls are repeated or
 // an attempt is in flight. Every text about the claim starts with that failure. Requests of a
 // region that fail for the same reason are reported as one problem.
-func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
+func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) {
 	type likeness struct{ region, message string }
 	alike := map[likeness][]*rules.Verdict{}
 	for i := range verdicts {
@@ -34,7 +34,6 @@ func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 		first.Problems = append(slices.Clone(first.Problems), scene.NewProblem("request-failing", key.region+" "+string(first.Failing.Cause), "%s: %s%s",
 			groups, first.Why, rules.InGooglesWords(key.message)))
 	}
-	return verdicts
 }
 
 // failingOf returns how the calls for a claim fail. It returns zero if nothing is being requested or

@@ -17,7 +17,7 @@ import (
 )
 
 // NameWaits builds the waits of each claim.
-func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
+func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) {
 	back := map[uint32]*action.ReturnNodes{}
 	for _, v := range verdicts {
 		if v.Do == rules.Returns {
@@ -32,7 +32,6 @@ func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) []rules.Verdict {
 			markReturned(&v.Lacking, back[c.Job.ID])
 		}
 	}
-	return verdicts
 }
 
 // markReturned marks the wait as one that ends in this pass.
@@ -87,7 +86,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 	}
 	lacking = wait
 	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.Failed, v.Next, v.Failing
-	if _, lacking.Trouble, _ = rules.Failures(w.Scene, c, w.Group(c.ID())); v.Failing.Times > 0 {
+	if _, lacking.Trouble, _ = rules.Failures(w.Scene, c); v.Failing.Times > 0 {
 		lacking.Failed, lacking.Trouble = v.Failing.Times, v.Failing.Trouble
 	}
 	if v.Do != rules.Returns && v.Do != rules.PowersDown {

@@ -31,7 +31,7 @@ func retryAfter(failures int) time.Duration {
 // can succeed. After max_attempts failures, and again after each further failure, it returns the
 // nodes of a CONFIGURING job, and Slurm requeues the job.
 func backOff(w *demand.Wanted, c *demand.Claim) Ruling {
-	failures, trouble, last := Failures(w.Scene, c, w.Group(c.ID()))
+	failures, trouble, last := Failures(w.Scene, c)
 	if failures == 0 {
 		return Ruling{}
 	}
@@ -93,7 +93,8 @@ func occupied(w *demand.Wanted, c *demand.Claim) Ruling {
 // whichever are more: Compute may or may not record a refusal. Compute does not record when a
 // request ended, so the creation time is used: a request that waited for hours is retried
 // immediately.
-func Failures(s *scene.Scene, c *demand.Claim, group *mig.Group) (n int, trouble mig.Trouble, last time.Time) {
+func Failures(s *scene.Scene, c *demand.Claim) (n int, trouble mig.Trouble, last time.Time) {
+	group := s.Group(c.ID())
 	requests := c.RequestsOf(group)
 	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		if r := requests[i]; n == 0 {

@@ -105,19 +105,17 @@ func Judge(w *demand.Wanted) []Verdict {
 		c.Asked = countAsked(w, c)
 	}
 	noteIncomplete(w)
-	return inTurn(w, perJob(w, judgeEach(w)))
-}
-
-// judgeEach returns the decision of the first rule that decides on each claim, with the notes of the
-// rules before it.
-func judgeEach(w *demand.Wanted) []Verdict {
 	verdicts := make([]Verdict, len(w.Claims))
 	for i, c := range w.Claims {
 		verdicts[i] = verdictOn(w, c)
 	}
+	perJob(w, verdicts)
+	inTurn(w, verdicts)
 	return verdicts
 }
 
+// verdictOn returns the decision of the first rule that decides on the claim, with the notes of the
+// rules before it.
 func verdictOn(w *demand.Wanted, c *demand.Claim) Verdict {
 	said := Ruling{Do: Requests}
 	for i, r := range rules {
@@ -150,7 +148,7 @@ type allocation struct {
 // Slurm would requeue the job, the job keeps its nodes and its other claims proceed. Of jobs that
 // share a node, only one returns nodes in a pass: Slurm requeues the others, and their verdicts
 // follow when they wait again.
-func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
+func perJob(w *demand.Wanted, verdicts []Verdict) {
 	first := map[allocation]int{} // the deciding verdict
 	keepHope(verdicts)
 	for i, v := range verdicts {
@@ -189,7 +187,6 @@ func perJob(w *demand.Wanted, verdicts []Verdict) []Verdict {
 			v.Do, v.Quiet = Waits, true
 		}
 	}
-	return verdicts
 }
 
 // keepHope keeps a job waiting that one of its doors would hold or cancel, as long as it may get

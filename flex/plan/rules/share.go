@@ -99,15 +99,8 @@ func (t *turns) share(v *Verdict) {
 	}
 }
 
-// noteWaiting records that a job of the user waits for a place in the region.
-func (t *turns) noteWaiting(region, user string) {
-	if !slices.Contains(t.users[region], user) {
-		t.users[region] = append(t.users[region], user)
-	}
-}
-
 // overtakes reports whether a more important job of another user waits for a place in the claim's
 // region. A job that joined a request now would be ahead of that job in Google's queue.
 func (t *turns) overtakes(c *demand.Claim) bool {
-	return slices.ContainsFunc(t.users[c.Set.Region], func(user string) bool { return user != userOf(c).Name })
+	return slices.ContainsFunc(t.line(c.Set.Region).users, func(user string) bool { return user != userOf(c).Name })
 }

@@ -19,13 +19,9 @@ import (
 type turns struct {
 	*demand.Wanted
 	now, next Places                 // places taken now, and after this plan's actions
-	queue     map[string]int         // by region: claims that wait for their turn
-	users     map[string][]string    // by region: the users whose jobs wait for a place, most important job first
-	yields    map[string]*scene.Live // by region: the request that yields its place
+	lines     map[string]*line       // by region
 	worth     map[*scene.Live]uint64 // by live request: the priority of the most important job it serves
 	firsts    map[*scene.Live]bool   // the live requests that serve a job's first door, or nodes without a door
-	keep      map[string]bool        // by region: requests do not yield to the claims that follow
-	named     map[string]int         // by region: first places that lack a request, some until Slurm shows that their jobs use them
 
 	open    map[needs]*Verdict   // by needs: the last request that has room for more jobs
 	begun   map[mig.GroupID]bool // the groups that this plan creates
@@ -37,13 +33,29 @@ type turns struct {
 	lack   map[demand.UserIn]int
 }
 
+// line is who waits for a place in a region.
+type line struct {
+	length int         // claims that wait for their turn
+	users  []string    // the users whose jobs wait for a place, most important job first
+	yields *scene.Live // the request that yields its place
+	keep   bool        // requests do not yield to the claims that follow
+	named  int         // first places that lack a request, some until Slurm shows that their jobs use them
+}
+
+// line returns the line of a region.
+func (t *turns) line(region string) *line {
+	if t.lines[region] == nil {
+		t.lines[region] = &line{}
+	}
+	return t.lines[region]
+}
+
 // inTurn allows as many requests as places are free, in the order of their jobs' importance. It
 // requests nothing for nodes that this plan takes from a job.
-func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
+func inTurn(w *demand.Wanted, verdicts []Verdict) {
 	now := PlacesNow(w)
 	t := turns{
-		Wanted: w, now: now, next: now.clone(), queue: map[string]int{}, users: map[string][]string{}, yields: map[string]*scene.Live{},
-		worth: map[*scene.Live]uint64{}, firsts: map[*scene.Live]bool{}, keep: map[string]bool{}, named: map[string]int{},
+		Wanted: w, now: now, next: now.clone(), lines: map[string]*line{}, worth: map[*scene.Live]uint64{}, firsts: map[*scene.Live]bool{},
 		open: map[needs]*Verdict{}, begun: map[mig.GroupID]bool{}, pending: map[needs]bool{}, lack: map[demand.UserIn]int{},
 	}
 	taken := map[string]bool{}
@@ -58,7 +70,7 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 		}
 		isAsking := v.Do == Requests && !v.Claim.Shares() && !v.Claim.Set.Flex.UseBulkInsert
 		if v.Claim.Place() == 0 && (isAsking || v.waitsForDoor() && v.Claim.Live == nil) {
-			t.named[v.Claim.Set.Region]++
+			t.line(v.Claim.Set.Region).named++
 		}
 		if v.Do == Returns {
 			for _, name := range v.Return.Nodes {
@@ -76,7 +88,7 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 	for i := range verdicts {
 		v := &verdicts[i]
 		switch {
-		case v.Claim.Live != nil && v.Claim.Live == t.yields[v.Claim.Live.Group.Region]:
+		case v.Claim.Live != nil && v.Claim.Live == t.line(v.Claim.Live.Group.Region).yields:
 			v.Yields = v.Claim.Live
 			t.wait(v, t.next)
 		case v.Do != Requests:
@@ -92,7 +104,6 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) []Verdict {
 			t.Budgets.Take(t.Scene, v.Claim)
 		}
 	}
-	return verdicts
 }
 
 func (t *turns) take(c *demand.Claim) {
@@ -104,21 +115,21 @@ func (t *turns) take(c *demand.Claim) {
 // place becomes free in this pass, another request yields its place. The second door of a job leaves
 // places to all first doors without a request, because its request would yield to theirs.
 func (t *turns) turn(v *Verdict) {
-	c := v.Claim
-	soon := t.Handed.Later[demand.UserIn{Region: c.Set.Region}] + t.named[c.Set.Region]
-	if t.now.hasRoom(c) && (c.Place() == 0 || t.now.inRegion[c.Set.Region]+soon < t.Config.Options.MaxActiveRequests) {
+	c, region := v.Claim, v.Claim.Set.Region
+	line := t.line(region)
+	soon := t.Handed.Later[demand.UserIn{Region: region}] + line.named
+	if t.now.hasRoom(c) && (c.Place() == 0 || t.now.inRegion[region]+soon < t.Config.Options.MaxActiveRequests) {
 		t.take(c)
 		if c.Place() == 0 {
-			t.named[c.Set.Region]--
+			line.named--
 		}
 		return
 	}
-	if region := c.Set.Region; c.Place() == 0 && t.yields[region] == nil && !t.keep[region] && !t.next.hasRoom(c) {
-		if r := t.yieldsTo(c); r != nil {
-			t.yields[region] = r
-			t.next.free(*r)
+	if c.Place() == 0 && line.yields == nil && !line.keep && !t.next.hasRoom(c) {
+		if line.yields = t.yieldsTo(c); line.yields != nil {
+			t.next.free(*line.yields)
 		} else {
-			t.keep[region] = !t.now.isUserFull(c)
+			line.keep = !t.now.isUserFull(c)
 		}
 	}
 	t.wait(v, t.now)
@@ -136,10 +147,13 @@ func (t *turns) wait(v *Verdict, p Places) {
 		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: its user has %d of at most %d active requests in %s",
 			p.ofUser[userOf(c)], t.Config.Options.MaxActivePerUser, region)
 	} else {
-		t.queue[region]++
-		t.noteWaiting(region, userOf(c).Name)
+		line := t.line(region)
+		line.length++
+		if user := userOf(c).Name; !slices.Contains(line.users, user) {
+			line.users = append(line.users, user)
+		}
 		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, which has at most %s",
-			roughPlace(t.queue[region]), region, action.Amount(t.Config.Options.MaxActiveRequests, "active request"))
+			roughPlace(line.length), region, action.Amount(t.Config.Options.MaxActiveRequests, "active request"))
 	}
 	if v.Yields != nil || c.Job != nil && memo.HasYielded(t.Seen.Told[c.Job.ID]) {
 		v.Why += memo.Yielded

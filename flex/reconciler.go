@@ -110,7 +110,7 @@ type Outcome struct {
 
 // soon reports whether the next pass should run within seconds, because something under way will
 // end without further action.
-func (o Outcome) soon() bool { return len(o.Plan.Expect) > 0 || o.Failed > 0 }
+func (o Outcome) soon() bool { return o.Plan.Soon || o.Failed > 0 }
 
 // Pass observes, plans and acts once, and waits until its actions have ended. It fails only if it
 // cannot observe anything. A failed action is logged and counted, and stops only the actions that

@@ -23,9 +23,9 @@ type Plan struct {
 	// earlier plan contains is not sent if it is for any other node.
 	Needed map[string]bool
 
-	// Expect lists what will change soon without an action of ours, so that the next pass runs in
-	// seconds, not in minutes. It does not include requests that wait for capacity.
-	Expect []string
+	// Soon reports whether something will change soon without an action of ours, so that the next pass
+	// runs in seconds, not in minutes. Requests that wait for capacity do not count.
+	Soon bool
 
 	// Problems lists what an admin should know. slurmflex leaves alone whatever a problem
 	// describes.

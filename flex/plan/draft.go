@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // draft is a plan under construction. Only the first action for a node is kept, so a plan
@@ -32,9 +30,7 @@ func newDraft(s *scene.Scene) *draft {
 	return &draft{plan: Plan{Unseen: len(s.Seen.Unseen), Losses: s.Losses()}, changer: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[scene.Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
 }
 
-func (d *draft) add(a ...action.Action) { d.plan.Actions = append(d.plan.Actions, a...) }
-
-func (d *draft) expect(what ...string) { d.plan.Expect = append(d.plan.Expect, what...) }
+func (d *draft) add(a action.Action) { d.plan.Actions = append(d.plan.Actions, a) }
 
 // report adds problems without duplicates: jobs that share a group have the same problems.
 func (d *draft) report(problems []scene.Problem) {
@@ -73,7 +69,7 @@ func (d *draft) take(s *scene.Scene, sweep string, wants *sweeps.Step) {
 		}
 		d.add(a)
 	}
-	d.expect(wants.Expect...)
+	d.plan.Soon = d.plan.Soon || wants.Soon
 	d.report(wants.Problems)
 }
 
@@ -90,9 +86,7 @@ func (d *draft) setNodes(s *scene.Scene, sweep string, change action.SetNodes) {
 	for _, name := range change.Nodes {
 		d.changer[name] = sweep
 	}
-	if change.State != "" {
-		d.expect(fmt.Sprintf("%s to show %s", slurm.Fold(change.Nodes), change.State))
-	}
+	d.plan.Soon = d.plan.Soon || change.State != ""
 	for i, a := range d.plan.Actions {
 		if known, ok := a.(action.SetNodes); ok && isLike(known, change) {
 			known.Nodes, known.Jobs = append(known.Nodes, change.Nodes...), append(known.Jobs, change.Jobs...)
@@ -115,20 +109,14 @@ func (d *draft) cancel(requests []demand.Settled) {
 	for _, r := range requests {
 		switch {
 		case r.Misfit != "" && r.Request.State != mig.Creating:
-			d.cancelRequest(r.Live, r.Misfit)
-		case r.Misfit != "":
-			d.expect(fmt.Sprintf("request %s/%s to leave CREATING, then to be cancelled: %s", r.Group.Name, r.Request.Name, r.Misfit))
-		case r.Request.State == mig.Creating:
-			d.expect(fmt.Sprintf("request %s/%s to be accepted", r.Group.Name, r.Request.Name))
+			d.cancelRequest(r.Live, false, r.Misfit)
+		case r.Request.State == mig.Creating: // it is accepted, and then cancelled if it is a misfit
+			d.plan.Soon = true
 		}
 	}
 }
 
-func (d *draft) cancelRequest(r scene.Live, why string) {
-	d.addCancel(action.CancelRequest{Of: action.ForGroup(r.Group), Request: r.Request.Name, Why: action.Why(why)})
-}
-
-func (d *draft) addCancel(a action.CancelRequest) {
-	d.add(a)
-	d.expect(fmt.Sprintf("request %s/%s to be cancelled", a.Group.Name, a.Request))
+func (d *draft) cancelRequest(r scene.Live, yields bool, why string) {
+	d.add(action.CancelRequest{Of: action.ForGroup(r.Group), Request: r.Request.Name, Yields: yields, Why: action.Why(why)})
+	d.plan.Soon = true
 }

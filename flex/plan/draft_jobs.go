@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -22,7 +21,7 @@ const tellsAtOnce = 100
 func (d *draft) notify(w *demand.Wanted, verdicts []rules.Verdict) {
 	d.tell(w.Seen.Told, report.AdminComments(w, verdicts, d.plan.Losses))
 	for _, r := range d.yielded {
-		d.addCancel(action.CancelRequest{Of: action.ForGroup(r.Group), Request: r.Request.Name, Yields: true, Why: "a more important request waits for its place"})
+		d.cancelRequest(r, true, "a more important request waits for its place")
 	}
 }
 
@@ -41,9 +40,8 @@ func (d *draft) tell(told, texts map[uint32]string) {
 		}
 		return cmp.Compare(rank(a), rank(b))
 	})
-	if more := len(ids) - tellsAtOnce; more > 0 {
-		ids = ids[:tellsAtOnce]
-		d.expect(fmt.Sprintf("%d more jobs to be notified of what they wait for", more))
+	if len(ids) > tellsAtOnce {
+		ids, d.plan.Soon = ids[:tellsAtOnce], true
 	}
 	for _, id := range ids {
 		d.add(action.CommentJob{OfJob: action.OfJob{Job: id}, Text: texts[id], Before: d.before[id], Why: "its owner should know"})

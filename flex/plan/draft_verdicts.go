@@ -19,7 +19,7 @@ import (
 func (d *draft) carryOut(w *demand.Wanted, verdicts []rules.Verdict) {
 	for _, v := range verdicts {
 		d.report(v.Problems)
-		d.expect(v.Expect...)
+		d.plan.Soon = d.plan.Soon || v.Soon || v.Do == rules.Returns
 		switch v.Do {
 		case rules.Returns:
 			for _, name := range v.Return.Nodes {
@@ -29,7 +29,6 @@ func (d *draft) carryOut(w *demand.Wanted, verdicts []rules.Verdict) {
 				d.heard[id] = true
 			}
 			d.add(*v.Return)
-			d.expect(fmt.Sprintf("nodes of job %s to be returned", v.Return.Name))
 		case rules.PowersDown:
 			d.setNodes(w.Scene, "return", action.SetNodes{
 				Nodes: v.Claim.Nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.Why,
@@ -89,7 +88,7 @@ func (d *draft) request(w *demand.Wanted, v rules.Verdict) {
 	spec := mig.RequestSpec{Name: memo.NextAttempt(record), Instances: missing, Duration: c.Lease}
 	d.names[c.ID()] = append(d.names[c.ID()], spec.Name)
 	d.add(action.CreateRequest{Of: c.Of(), Spec: spec, Shared: c.Shares(), Apart: c.Shares() && group != nil, Why: why})
-	d.expect("request for " + c.Group + " to be accepted")
+	d.plan.Soon = true // the request is accepted
 }
 
 // createGroup plans the claim's group, preceded by the workload policy if the group needs one.
@@ -118,7 +117,7 @@ func (d *draft) insert(w *demand.Wanted, c *demand.Claim) {
 		Instances: c.Missing, Model: c.Set.Flex.Capacity.Model(), Reservation: c.Set.Flex.Reservation, Duration: c.Lease,
 		Stamp: c.Stamp, Occasion: name, Failed: failed,
 	}, Why: c.Why()})
-	d.expect("the instances of " + c.Group + " to be made")
+	d.plan.Soon = true // the instances are created
 }
 
 // insertZones returns the zones for a claim's bulk insert: if some machines of its job are already

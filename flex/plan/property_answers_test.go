@@ -225,7 +225,7 @@ func inLetters(p plan.Plan) string {
 	switch {
 	case text != "":
 		return text
-	case len(p.Expect) > 0:
+	case p.Soon:
 		return "w"
 	}
 	return "."

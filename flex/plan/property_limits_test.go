@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"slurmflex/flex/plan"
@@ -61,10 +60,9 @@ func asksForNoNodeTwice(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// saysWhy: each action has a reason and a line for the log. Each problem and each expectation is
-// one line.
+// saysWhy: each action has a reason and a line for the log. Each problem is one line.
 func saysWhy(_ *sight, p plan.Plan) (wrong []string) {
-	lines := slices.Concat(p.Expect, p.Problems.Texts())
+	lines := p.Problems.Texts()
 	for _, a := range p.Actions {
 		lines = append(lines, a.About().Text, a.Because(), a.About().Queue)
 	}

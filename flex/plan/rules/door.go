@@ -32,7 +32,7 @@ func doorFirst(w *demand.Wanted, c *demand.Claim) Ruling {
 	default:
 		return Ruling{}
 	}
-	return Ruling{Do: Waits, Quiet: true, Why: "waiting for " + what, Expect: []string{what}}
+	return Ruling{Do: Waits, Quiet: true, Why: "waiting for " + what, Soon: true}
 }
 
 // Needed returns the nodes whose machines may be requested: those of the claims that get a request

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"slices"
 
 	"slurmflex/flex/plan/action"
@@ -64,8 +63,7 @@ func (v *Ruling) needRecords(w *demand.Wanted) {
 		if _, read := w.Seen.Records[id]; read {
 			continue
 		}
-		v.Do, v.Quiet = Waits, true
-		v.Expect = append(v.Expect, fmt.Sprintf("the record of job %d to be read", id))
+		v.Do, v.Quiet, v.Soon = Waits, true, true
 		v.Problems = append(v.Problems, scene.NewProblem("unread-record", v.Return.Name, "job %s keeps its nodes until the record of job %d is read, and then loses them: %s",
 			v.Return.Name, id, v.Return.Reason))
 	}

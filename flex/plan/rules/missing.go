@@ -11,7 +11,7 @@ import (
 func nothingMissing(_ *demand.Wanted, c *demand.Claim) Ruling {
 	var v Ruling
 	for _, what := range c.First {
-		v.Do, v.Quiet, v.Why, v.Expect = Noted, true, "waiting for "+what, append(v.Expect, what)
+		v.Do, v.Quiet, v.Why, v.Soon = Noted, true, "waiting for "+what, true
 	}
 	if len(c.Missing) == 0 {
 		v.Do, v.UnderWay = Waits, true
@@ -24,6 +24,5 @@ func beingRequested(w *demand.Wanted, c *demand.Claim) Ruling {
 	if len(w.Seen.Asking) == 0 || !slices.ContainsFunc(c.Missing, func(name string) bool { return w.Seen.Asking[name] }) {
 		return Ruling{}
 	}
-	what := "the request of " + c.Group + " to be made"
-	return Ruling{Do: Waits, Quiet: true, Why: "waiting for " + what, Expect: []string{what}, pending: true, UnderWay: true}
+	return Ruling{Do: Waits, Quiet: true, Why: "waiting for the request of " + c.Group + " to be made", Soon: true, pending: true, UnderWay: true}
 }

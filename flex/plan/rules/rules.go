@@ -24,7 +24,7 @@ type Ruling struct {
 	pending  bool                // the request is being created
 	UnderWay bool                // all machines exist, are requested, or are being requested
 
-	Expect   []string
+	Soon     bool // what the claim waits for will change soon without an action of ours
 	Problems []scene.Problem
 }
 
@@ -123,12 +123,12 @@ func verdictOn(w *demand.Wanted, c *demand.Claim) Verdict {
 		case Unsaid:
 		case Noted:
 			said.Why, said.Quiet = v.Why, v.Quiet
-			said.Expect, said.Problems = append(said.Expect, v.Expect...), append(said.Problems, v.Problems...)
+			said.Soon, said.Problems = said.Soon || v.Soon, append(said.Problems, v.Problems...)
 		default:
 			if v.Why == "" {
 				v.Why, v.Quiet = said.Why, said.Quiet
 			}
-			v.Expect, v.Problems = append(said.Expect, v.Expect...), append(said.Problems, v.Problems...)
+			v.Soon, v.Problems = said.Soon || v.Soon, append(said.Problems, v.Problems...)
 			return Verdict{Ruling: v, Claim: c, rule: i}
 		}
 	}

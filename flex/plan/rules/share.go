@@ -84,8 +84,7 @@ func (t *turns) share(v *Verdict) {
 		return
 	}
 	if t.begun[c.ID()] {
-		what := "group " + c.Group + " to be made"
-		v.Do, v.Quiet, v.Why, v.Expect = Waits, true, "waiting for "+what, append(v.Expect, what)
+		v.Do, v.Quiet, v.Why, v.Soon = Waits, true, "waiting for group "+c.Group+" to be made", true
 		return
 	}
 	if t.turn(v); v.Do != Requests {

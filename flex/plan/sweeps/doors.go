@@ -73,7 +73,7 @@ func keepDoors(s *Step) {
 			case d.Named() && !isBusy(s.Scene, d):
 				uses(job, d.Address, true, action.Why(why))
 			}
-			s.expect("Slurm to plan job " + d.Address + " again")
+			s.Soon = true // Slurm plans the job again
 		case !d.Opened(now) && (s.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(s.Scene, d.Job)):
 			moves(slurm.ReservationChange{Start: now}, "jobs are to wait configuring")
 		case s.Handed.Inherits(d.Job):
@@ -82,16 +82,14 @@ func keepDoors(s *Step) {
 			uses(job, d.Address, true, "idle machines fit the job")
 		case !d.Named() && isBest(s.Scene, d) && !s.Handed.Leaves[d]:
 			uses(job, d.Address, false, "the machines are for this job")
-			s.expect("job " + d.Address + " to use its reservation")
+			s.Soon = true // the job uses its reservation
 		case stage == demand.DoorReady && d.Named():
 			moves(slurm.ReservationChange{Start: now}, "all machines of its job have registered")
-			s.expect("job " + d.Address + " to start")
+			s.Soon = true // the job starts
 		case stage == demand.DoorStarting:
-			s.expect("job " + d.Address + " to start")
+			s.Soon = true // the job starts
 		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(now):
-			if demand.StartsLater(s.Scene, d.Job, 0) {
-				s.expect("Slurm to let job " + d.Address + " start")
-			}
+			s.Soon = s.Soon || demand.StartsLater(s.Scene, d.Job, 0) // Slurm lets the job start
 			if start := pushed(s.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery {
 				moves(slurm.ReservationChange{Start: start}, "its machines are still to come")
 			}
@@ -209,7 +207,7 @@ func makeDoors(s *Step) {
 		if !want.Further {
 			s.do(action.UseReservation{OfReservation: of, Job: want.Job.ID, Address: want.Address, Leave: false, Why: why})
 		}
-		s.expect("job " + want.Address + " to have a reservation")
+		s.Soon = true // the job has a reservation
 	}
 }
 
@@ -277,7 +275,7 @@ func (s *Step) keepCover(over memo.Cover, nodes []string) {
 			a.Start = horizon
 		}
 		s.do(a)
-		s.expect("the reservations of closed nodes to show")
+		s.Soon = true // the reservation shows
 	default:
 		live, change := all[keep], slurm.ReservationChange{}
 		if !demand.SameSet(nodes, live.Nodes) {

@@ -22,7 +22,7 @@ func deletePolicies(s *Step) {
 			continue
 		}
 		if p.Stamp.Cluster == s.Config.Cluster && !s.GroupOf[key] && s.Group(key) == nil && !isUsed(s.Scene, p) && s.UnreadGroup(key) == "" && !s.Unseen(p.Region) && s.Seen.UnseenPolicies[p.Region] == nil &&
-			!s.isYoung("workload policy "+p.Name, p.Created) {
+			!s.isYoung(p.Created) {
 			s.do(action.DeletePolicy{Of: action.Of{Group: key}, Why: "its group is gone"})
 		}
 	}

@@ -30,13 +30,11 @@ type Step struct {
 	verdicts []rules.Verdict
 
 	Actions  []action.Action
-	Expect   []string
+	Soon     bool // as in Plan.Soon
 	Problems scene.Problems
 }
 
 func (s *Step) do(actions ...action.Action) { s.Actions = append(s.Actions, actions...) }
-
-func (s *Step) expect(what string) { s.Expect = append(s.Expect, what) }
 
 // powerDown powers nodes down, in the way that state names. Slurm shows the reason with the nodes.
 func (s *Step) powerDown(state, why string, nodes ...string) {

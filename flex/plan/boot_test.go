@@ -81,8 +81,8 @@ func TestFailedBootIsRecorded(t *testing.T) {
 	in("for many nodes in one update", late(),
 		`set nodes alpha-a3-[0-2] power_down_force extra "slurmflex: 1 boots failed, the last of `+made+`"`)
 	in("counting on", late(extra("alpha-a3-0", memo.Boots{Failed: 2, Last: noon.Add(-30 * time.Minute)}.String())),
-		`set nodes alpha-a3-[1-2] power_down_force extra "slurmflex: 1 boots failed, the last of `+made+`"`,
-		`set nodes alpha-a3-0 power_down_force extra "slurmflex: 3 boots failed, the last of `+made+`"`)
+		`set nodes alpha-a3-0 power_down_force extra "slurmflex: 3 boots failed, the last of `+made+`"`,
+		`set nodes alpha-a3-[1-2] power_down_force extra "slurmflex: 1 boots failed, the last of `+made+`"`)
 	in("but not over what others have written", late(extra("alpha-a3-[0-2]", "rack 7")),
 		"set nodes alpha-a3-[0-2] power_down_force")
 }

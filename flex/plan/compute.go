@@ -77,8 +77,8 @@ func compute(s *scene.Scene) Plan {
 	d.report(report.Problems(w))
 	d.cancel(w.Settled)
 	d.carryOut(w, verdicts)
-	for _, sweep := range sweeps.All {
-		d.take(s, sweep.Name, sweep.Step(w, verdicts))
+	for _, step := range sweeps.All(w, verdicts) {
+		d.take(step)
 	}
 	d.notify(w, verdicts)
 	d.report(report.MachineProblems(s, d.plan.Losses))

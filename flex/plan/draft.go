@@ -15,8 +15,9 @@ import (
 // draft is a plan under construction. Only the first action for a node is kept, so a plan
 // changes no node twice.
 type draft struct {
+	scene    *scene.Scene
 	plan     Plan
-	changer  map[string]string        // by node name: the sweep or rule that changes the node
+	changed  map[string]bool          // the nodes that an action changes
 	names    map[mig.GroupID][]string // the planned requests
 	reported map[scene.Problem]bool   // the problems already added
 	// Jobs with an owner whom this plan already notifies of a return or a warning.
@@ -27,7 +28,7 @@ type draft struct {
 }
 
 func newDraft(s *scene.Scene) *draft {
-	return &draft{plan: Plan{Unseen: len(s.Seen.Unseen), Losses: s.Losses()}, changer: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[scene.Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
+	return &draft{scene: s, plan: Plan{Unseen: len(s.Seen.Unseen), Losses: s.Losses()}, changed: map[string]bool{}, names: map[mig.GroupID][]string{}, reported: map[scene.Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
 }
 
 func (d *draft) add(a action.Action) { d.plan.Actions = append(d.plan.Actions, a) }
@@ -45,7 +46,7 @@ func (d *draft) report(problems []scene.Problem) {
 // take adds a sweep's actions, except for nodes that an earlier step changes. If an earlier step of the
 // plan has acted on a job, the sweep's action on that job waits for the next pass, so that its
 // owner reads one reason at a time.
-func (d *draft) take(s *scene.Scene, sweep string, wants *sweeps.Step) {
+func (d *draft) take(wants *sweeps.Step) {
 	earlier := maps.Clone(d.heard)
 	for _, a := range wants.Actions {
 		if slices.ContainsFunc(action.ActsOn(a), func(job uint32) bool { return earlier[job] }) {
@@ -53,7 +54,7 @@ func (d *draft) take(s *scene.Scene, sweep string, wants *sweeps.Step) {
 		}
 		switch a := a.(type) {
 		case action.SetNodes:
-			d.setNodes(s, sweep, a)
+			d.setNodes(a)
 			for _, job := range a.Jobs {
 				d.heard[job] = true
 			}
@@ -75,16 +76,16 @@ func (d *draft) take(s *scene.Scene, sweep string, wants *sweeps.Step) {
 
 // setNodes plans a change for those nodes that no earlier action changes. It does not power
 // down a node that an unreadable job may hold. One SetNodes covers all nodes with the same change.
-func (d *draft) setNodes(s *scene.Scene, sweep string, change action.SetNodes) {
+func (d *draft) setNodes(change action.SetNodes) {
 	down := strings.HasPrefix(change.State, "power_down")
 	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool {
-		return d.changer[name] != "" || down && s.Node(name).Doubted
+		return d.changed[name] || down && d.scene.Node(name).Doubted
 	})
 	if len(change.Nodes) == 0 {
 		return
 	}
 	for _, name := range change.Nodes {
-		d.changer[name] = sweep
+		d.changed[name] = true
 	}
 	d.plan.Soon = d.plan.Soon || change.State != ""
 	for i, a := range d.plan.Actions {

@@ -23,14 +23,14 @@ func (d *draft) carryOut(w *demand.Wanted, verdicts []rules.Verdict) {
 		switch v.Do {
 		case rules.Returns:
 			for _, name := range v.Return.Nodes {
-				d.changer[name] = "return"
+				d.changed[name] = true
 			}
 			for _, id := range append([]uint32{v.Return.Job}, v.Return.Others...) {
 				d.heard[id] = true
 			}
 			d.add(*v.Return)
 		case rules.PowersDown:
-			d.setNodes(w.Scene, "return", action.SetNodes{
+			d.setNodes(action.SetNodes{
 				Nodes: v.Claim.Nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.Why,
 				Why: action.Why(fmt.Sprintf("%s: %s", v.Claim.Group, v.Why)),
 			})

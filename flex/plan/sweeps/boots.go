@@ -20,7 +20,7 @@ func replaceUnhealthy(s *Step) {
 		b := s.Boots(set)
 		for _, name := range slices.Sorted(maps.Keys(b.Unhealthy)) {
 			m, why := s.Node(name), rules.HealthText(name, b.Unhealthy[name])
-			change := action.SetNodes{Nodes: []string{name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: action.Why(why)}
+			change := powerDown("power_down_force", why, name)
 			if _, ok := memo.CheckResult(m.Comment); ok {
 				change.Comment = new(string)
 			}
@@ -40,27 +40,19 @@ func replaceUnhealthy(s *Step) {
 // without registering. It counts the failed boots of nodes whose instances are replaced.
 func powerDownLate(s *Step) {
 	for _, set := range s.Config.FlexSets() {
-		b := s.Boots(set)
-		reason := rules.BootText(set)
-		idle, replaced := map[string][]string{}, map[string][]string{}
+		b, reason := s.Boots(set), rules.BootText(set)
 		records := rules.FailedBoots(s.Wanted, b.Late)
 		for _, name := range b.Late {
-			switch m := s.Node(name); {
-			case m.Owner() == nil:
-				idle[records[name]] = append(idle[records[name]], name)
-			case isReplaced(s.Wanted, m) && records[name] != "" && !b.Records[name].Last.Equal(b.LastMade(m).Truncate(time.Second)):
-				replaced[records[name]] = append(replaced[records[name]], name)
+			m, change := s.Node(name), action.SetNodes{Nodes: []string{name}, Why: action.Why(reason)}
+			if m.Owner() == nil {
+				change = powerDown("power_down_force", reason, name)
 			}
-		}
-		for _, record := range slices.Sorted(maps.Keys(idle)) {
-			change := action.SetNodes{Nodes: idle[record], State: "power_down_force", Reason: memo.ReasonPrefix + reason, Why: action.Why(reason)}
-			if record != "" {
+			if record := records[name]; record != "" {
 				change.Extra = &record
 			}
-			s.do(change)
-		}
-		for _, record := range slices.Sorted(maps.Keys(replaced)) {
-			s.do(action.SetNodes{Nodes: replaced[record], Extra: &record, Why: action.Why(reason)})
+			if m.Owner() == nil || change.Extra != nil && isReplaced(s.Wanted, m) && !b.Records[name].Last.Equal(b.LastMade(m).Truncate(time.Second)) {
+				s.do(change)
+			}
 		}
 	}
 }

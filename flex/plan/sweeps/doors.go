@@ -339,20 +339,15 @@ func coverOf(w *demand.Wanted, m *scene.Node) memo.Cover {
 		return ""
 	case demand.IsOpenToPlans(s, m):
 		return memo.ColdCover
-	case isIdle && w.Handed.Offered[m], isIdle && !w.IsKept(m) && (m.Set.Flex.KeepIdle > 0 || isAnybodys(m)) && !isOver(s, m):
+	case isIdle && w.Handed.Offered[m], isIdle && !w.IsKept(m) && (m.Set.Flex.KeepIdle > 0 || len(m.Machines) > 0 && !wasForAJob(m)) && !isOver(s, m):
 		return memo.WarmCover
 	}
 	return memo.BusyCover
 }
 
-// isAnybodys reports whether the node's machine was created for no job, because an admin powered up
-// the node.
-func isAnybodys(m *scene.Node) bool {
-	return len(m.Machines) > 0 && !slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return in.Origin().ForJobs() })
-}
-
 // isOver reports whether an idle node has been kept for long enough.
 func isOver(s *scene.Scene, m *scene.Node) bool {
-	until := keptUntil(s, m)
+	end, _ := endingOf(s, m)
+	until := scene.KeptUntil(m.Set, *m.Node, end)
 	return !until.IsZero() && s.IsOld(until, 0)
 }

@@ -23,7 +23,7 @@ func powerDownKept(s *Step) {
 		}
 		if m.Set.Flex.KeepIdle == 0 {
 			if isLeft(s.Wanted, m) || sets[m.Set] && m.Cover && wasForAJob(m) {
-				s.powerDown("power_down", "its job has left it", m.Name)
+				s.do(powerDown("power_down", "its job has left it", m.Name))
 			}
 			continue
 		}
@@ -36,7 +36,7 @@ func powerDownKept(s *Step) {
 		if until.Before(m.LastBusyTime.Add(m.Set.Flex.KeepIdle)) {
 			why = fmt.Sprintf("idle, and %s at %s, too soon for another job", ends, end.UTC().Format(time.RFC3339))
 		}
-		s.powerDown("power_down", why, m.Name)
+		s.do(powerDown("power_down", why, m.Name))
 	}
 }
 
@@ -52,12 +52,6 @@ func isOpen(w *demand.Wanted, m *scene.Node, sets map[*config.NodeSet]bool) bool
 	return sets[m.Set] && !m.Cover && !demand.IsForeign(w.Scene, m)
 }
 
-// keptUntil returns when the idle node is powered down; see scene.KeptUntil.
-func keptUntil(s *scene.Scene, m *scene.Node) time.Time {
-	end, _ := endingOf(s, m)
-	return scene.KeptUntil(m.Set, *m.Node, end)
-}
-
 // endingOf returns when the node's machine ends, and the reason; zero if it never ends.
 func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 	for _, in := range m.Machines {
@@ -71,5 +65,5 @@ func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 // isLeft reports whether the machine of an idle node in a nodeset with salvage was created for a
 // job that has left the node. A machine that the cover closes may still get a door.
 func isLeft(w *demand.Wanted, m *scene.Node) bool {
-	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.HasMachine(m.Name) && m.Machines[0].Origin().ForJobs()
+	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.HasMachine(m.Name) && wasForAJob(m)
 }

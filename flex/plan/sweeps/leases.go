@@ -29,19 +29,19 @@ func endInTime(s *Step) {
 	endings := leaseEnds(s.Scene)
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
-		left := e.At.Sub(s.Seen.Now)
+		left, flex := e.At.Sub(s.Seen.Now), e.Node.Set.Flex
 		told, warned := memo.BeforeSignal(report.EndText(s.Scene, e.Job, false))
-		why := action.Why(e.String())
-		rec, known := s.Seen.Records[e.Job.ID]
+		why := action.Why(fmt.Sprintf("%s at %s, before its time limit", e.What, e.At.UTC().Format(time.RFC3339)))
+		rec, known := s.Seen.Records[e.ID]
 		reach := scene.ReachOf(rec)
-		requeuesNow := e.Flex.OnLeaseEnd == config.RequeueFirst && left <= s.Config.RequeueLead() && (rec.Requeues() || !known)
+		requeuesNow := flex.OnLeaseEnd == config.RequeueFirst && left <= s.Config.RequeueLead() && (rec.Requeues() || !known)
 		// A signal that cannot be sent must not delay the requeue, and must not be sent after it.
 		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
-		late := left < lastTry || s.Seen.Told[e.Job.ID] == memo.OwnComment+requeued
+		late := left < lastTry || s.Seen.Told[e.ID] == memo.OwnComment+requeued
 		switch {
 		case left <= 0:
-		case e.Flex.LeaseEndWarning > 0 && left <= e.Flex.LeaseEndWarning && known && reach != "" && !warned && !(requeuesNow && late):
-			a := action.SignalJob{OfJob: action.OfJob{Job: e.Job.ID}, Why: why}
+		case flex.LeaseEndWarning > 0 && left <= flex.LeaseEndWarning && known && reach != "" && !warned && !(requeuesNow && late):
+			a := action.SignalJob{OfJob: action.OfJob{Job: e.ID}, Why: why}
 			first := told
 			if reach == scene.BySignal {
 				a.Signal = warnSignal
@@ -51,7 +51,7 @@ func endInTime(s *Step) {
 			s.notify(a.Job, first, "")
 			s.do(a)
 		case requeuesNow:
-			a := action.RequeueJob{OfJob: action.OfJob{Job: e.Job.ID}, Urgent: left <= lastTry, Why: why}
+			a := action.RequeueJob{OfJob: action.OfJob{Job: e.ID}, Urgent: left <= lastTry, Why: why}
 			s.notify(a.Job, requeued, "")
 			s.do(a)
 			s.Soon = true // the job leaves its nodes
@@ -68,16 +68,8 @@ const lastTry = time.Minute
 
 // leaseEnding is a running job with a lease that ends before the job does.
 type leaseEnding struct {
-	Job  *slurm.Job
-	At   time.Time
-	what string // what ends at that time
-	Node string // the node of the machine that ends first
-	Flex *config.Flex
-}
-
-// String describes what ends, and when.
-func (e leaseEnding) String() string {
-	return fmt.Sprintf("%s at %s, before its time limit", e.what, e.At.UTC().Format(time.RFC3339))
+	*slurm.Job
+	scene.End
 }
 
 // leaseEnds returns those jobs by ID. A heterogeneous job is signalled and requeued as a whole. For
@@ -95,8 +87,8 @@ func leaseEnds(s *scene.Scene) map[uint32]leaseEnding {
 		}
 		whole := cmp.Or(j.HetID, j.ID)
 		known, others := first[whole]
-		if !others || cmp.Or(end.At.Compare(known.At), cmp.Compare(j.ID, known.Job.ID)) < 0 {
-			first[whole] = leaseEnding{j, end.At, end.What, end.Node.Name, end.Node.Set.Flex}
+		if !others || cmp.Or(end.At.Compare(known.At), cmp.Compare(j.ID, known.ID)) < 0 {
+			first[whole] = leaseEnding{j, end}
 		}
 	}
 	return first

@@ -86,7 +86,7 @@ func recoverVanished(s *Step) {
 		case lost && len(m.Machines) > 0:
 			why = "its instance is " + m.Machines[0].Status
 		}
-		s.powerDown("power_down_force", why, m.Name)
+		s.do(powerDown("power_down_force", why, m.Name))
 	}
 }
 

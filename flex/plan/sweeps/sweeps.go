@@ -11,20 +11,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// sweep cleans up one kind of resource. What it does follows from the scene and the verdicts alone.
-type sweep struct {
-	Name string
-	plan func(s *Step)
-}
-
-// Step returns what the sweep does.
-func (sweep sweep) Step(w *demand.Wanted, verdicts []rules.Verdict) *Step {
-	s := Step{Wanted: w, verdicts: verdicts}
-	sweep.plan(&s)
-	return &s
-}
-
-// Step is one sweep: what it looks at, and its output.
+// Step is one sweep: what it looks at, and its output. A sweep cleans up one kind of resource. What it does
+// follows from the scene and the verdicts alone.
 type Step struct {
 	*demand.Wanted
 	verdicts []rules.Verdict
@@ -37,8 +25,8 @@ type Step struct {
 func (s *Step) do(actions ...action.Action) { s.Actions = append(s.Actions, actions...) }
 
 // powerDown powers nodes down, in the way that state names. Slurm shows the reason with the nodes.
-func (s *Step) powerDown(state, why string, nodes ...string) {
-	s.do(action.SetNodes{Nodes: nodes, State: state, Reason: memo.ReasonPrefix + why, Why: action.Why(why)})
+func powerDown(state, why string, nodes ...string) action.SetNodes {
+	return action.SetNodes{Nodes: nodes, State: state, Reason: memo.ReasonPrefix + why, Why: action.Why(why)}
 }
 
 func (s *Step) changeReservation(name string, change slurm.ReservationChange, why action.Why) {
@@ -58,31 +46,41 @@ func (s *Step) notify(job uint32, text, queue string) {
 	}
 }
 
-// All run in this order. If several sweeps would change the same node, only the first one does.
-var All = []sweep{
-	{"failed boots", powerDownLate},
-	{"health", replaceUnhealthy},
-	{"instances", deleteInstances},
-	{"request records", deleteRequests},
-	{"groups", deleteGroups},
-	{"policies", deletePolicies},
-	{"orphans", powerDownOrphans},
-	{"lost", takeDownLost},
-	{"vanished", recoverVanished},
-	{"down", reportDown},
-	{"resume", resumeEmpty},
-	{"static", powerUpStatic},
-	{"backfill", openToBackfill},
-	{"renewal", renewStatic},
-	{"keep_idle", powerDownKept},
-	{"exclusive", powerDownOnIdle},
-	{"waiting", keepWaiting},
-	{"waiting no longer", stopWaiting},
-	{"boot records", forgetBoots},
-	{"covers", keepCovers},
-	{"doors", keepDoors},
-	{"wants", makeDoors},
-	{"reservations", reserve},
-	{"former reservations", deleteFormer},
-	{"lease ends", endInTime},
+// All returns the steps of all sweeps. If several would change the same node, only the first one does.
+func All(w *demand.Wanted, verdicts []rules.Verdict) (steps []*Step) {
+	for _, sweep := range sweeps {
+		s := &Step{Wanted: w, verdicts: verdicts}
+		sweep(s)
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// sweeps run in this order.
+var sweeps = []func(*Step){
+	powerDownLate,
+	replaceUnhealthy,
+	deleteInstances,
+	deleteRequests,
+	deleteGroups,
+	deletePolicies,
+	powerDownOrphans,
+	takeDownLost,
+	recoverVanished,
+	reportDown,
+	resumeEmpty,
+	powerUpStatic,
+	openToBackfill,
+	renewStatic,
+	powerDownKept,
+	powerDownOnIdle,
+	keepWaiting,
+	stopWaiting,
+	forgetBoots,
+	keepCovers,
+	keepDoors,
+	makeDoors,
+	reserve,
+	deleteFormer,
+	endInTime,
 }

@@ -23,9 +23,9 @@
 //	machines     time: two more passes must miss a lost machine
 //	problems     a repeated line in the log
 //	started      nothing: the first pass reads more than others
-//	asked        time: provision_timeout counts from the live request or from the last refusal
-//	unasked      time: a job is reported as stuck five minutes later
-//	crowded      time: on_demand_after starts again, so on_demand machines are requested later
+//	clocks       time: provision_timeout counts from the live request or from the last refusal; a job is
+//	             reported as stuck five minutes later; on_demand_after starts again, so on_demand machines
+//	             are requested later
 //
 // No place in Google's queue depends on it: group, request and door have their facts in their names.
 package memory
@@ -35,7 +35,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -72,10 +71,7 @@ type Memory struct {
 	problems recall[problem, struct{}]       // of the last pass, since the log last showed them
 	started  time.Time                       // start of the first pass
 
-	// From the last plan; see scene.Snapshot.
-	asked   map[string]scene.Asked
-	unasked map[uint32]time.Time
-	crowded map[uint32]time.Time
+	clocks scene.Clocks // from the last plan
 }
 
 const (
@@ -113,7 +109,7 @@ func (m *Memory) Begin(now time.Time, cfg *config.Config, recorded func(since ti
 		Begun: now, Started: begun,
 		Compute: scene.Compute{Unseen: map[string]error{}, Left: m.left(cfg)},
 		Memory: scene.Memory{
-			Refused: m.Refusals.All(), Asked: m.asked, Unasked: m.unasked, Crowded: m.crowded, BadHosts: m.hosts.All(),
+			Refused: m.Refusals.All(), Clocks: m.clocks, BadHosts: m.hosts.All(),
 		},
 	}
 }
@@ -134,7 +130,7 @@ func (m *Memory) Complete(snap *scene.Snapshot, cfg *config.Config) {
 // Planned remembers a scene and its plan for the next pass.
 func (m *Memory) Planned(s *scene.Scene, p plan.Plan) {
 	m.noteBadHosts(s)
-	m.asked, m.unasked, m.crowded = p.Asked, demand.WithoutReason(p.Held), p.Crowded
+	m.clocks = p.Clocks
 }
 
 // noteBadHosts remembers the hosts of the machines that have failed their health check.
@@ -153,7 +149,7 @@ func (m *Memory) noteBadHosts(s *scene.Scene) {
 // StandBy forgets what counts the time of waits, because another process decides meanwhile, and what
 // ReadOwnersAgain forgets.
 func (m *Memory) StandBy() {
-	m.asked, m.unasked, m.crowded = nil, nil, nil
+	m.clocks = scene.Clocks{}
 	m.ReadOwnersAgain()
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -63,14 +62,10 @@ func (m *Memory) addMissed(snap *scene.Snapshot, cfg *config.Config) {
 		n.missed = isRead
 		return true
 	})
-	for _, g := range snap.Groups { // their machines may exist by the next pass
-		for _, r := range g.Requests {
-			m.expectMachines(r.Instances, snap.Now)
-		}
-	}
 }
 
-// noteMachines remembers the nodes that have or had one of the cluster's machines.
+// noteMachines remembers the nodes that have or had one of the cluster's machines, or may have one by the
+// next pass.
 func (m *Memory) noteMachines(snap *scene.Snapshot, cfg *config.Config) {
 	if m.started.IsZero() {
 		for _, n := range snap.Nodes {
@@ -88,7 +83,7 @@ func (m *Memory) noteMachines(snap *scene.Snapshot, cfg *config.Config) {
 	}
 	for _, g := range snap.Groups {
 		for _, r := range g.Requests {
-			if g.Stamp.Cluster == cfg.Cluster && r.State == mig.Succeeded {
+			if g.Stamp.Cluster == cfg.Cluster {
 				m.expectMachines(r.Instances, snap.Now)
 			}
 		}

@@ -5,8 +5,6 @@
 package plan
 
 import (
-	"time"
-
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/report"
@@ -38,9 +36,6 @@ type Plan struct {
 	// nodes. Since is when this process first saw the job lack only nodes without a reason that may
 	// last. It is zero if there is such a reason.
 	Held []demand.Wait
-	// Crowded holds since when pending jobs have got no request because their nodesets lack free
-	// nodes, by job ID; see scene.Memory.
-	Crowded map[uint32]time.Time
 
 	// Limits are the limits on GPU hours and money, with what counts towards each; none if that could
 	// not be read.
@@ -49,9 +44,7 @@ type Plan struct {
 	// Losses are the nodes that jobs hold although their machine is lost.
 	Losses []scene.Loss
 
-	// Asked counts how long requests for each waiting claim were live or refused. The next pass
-	// reads the counts from its snapshot.
-	Asked map[string]scene.Asked
+	scene.Clocks // for the snapshot of the next pass
 
 	// Unseen is the number of regions that could not be read.
 	Unseen int
@@ -84,6 +77,7 @@ func compute(s *scene.Scene) Plan {
 	d.report(report.MachineProblems(s, d.plan.Losses))
 	d.plan.Limits = w.Budgets
 	d.plan.Needed = rules.Needed(w, verdicts)
-	d.plan.Waits, d.plan.Held, d.plan.Asked, d.plan.Crowded = report.Waits(w, verdicts), w.Handed.Held, rules.AskedOf(w), w.Handed.Crowded
+	d.plan.Waits, d.plan.Held = report.Waits(w, verdicts), w.Handed.Held
+	d.plan.Clocks = scene.Clocks{Asked: rules.AskedOf(w), Unasked: demand.WithoutReason(w.Handed.Held), Crowded: w.Handed.Crowded}
 	return d.plan
 }

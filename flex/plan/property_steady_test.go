@@ -13,7 +13,6 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -62,7 +61,7 @@ func passes(w *scenetest.World, count int, changed ...uint32) (wrong []string) {
 		}
 		w.Do(p.Actions)
 		w.Snap.Now = w.Snap.Now.Add([]time.Duration{10 * time.Second, time.Second / 4}[i%2])
-		w.Snap.Asked, w.Snap.Unasked, w.Snap.Crowded = p.Asked, demand.WithoutReason(p.Held), p.Crowded
+		w.Snap.Clocks = p.Clocks
 	}
 	return wrong
 }

@@ -595,7 +595,7 @@ var mutants = []mutant{
 	},
 	{
 		"refusals of earlier passes are forgotten", "flex/memory/memory.go",
-		"m.asked, m.unasked, m.crowded = p.Asked, demand", "_, m.unasked, m.crowded = p.Asked, demand", passes,
+		"m.clocks = p.Clocks", "m.clocks = p.Clocks\n\tm.clocks.Asked = nil", passes,
 	},
 	{
 		"a static node is powered down that could not be requested", "flex/plan/sweeps/static.go",

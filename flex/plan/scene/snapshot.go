@@ -124,17 +124,7 @@ type Compute struct {
 // Memory is what this process remembers of earlier passes. It is empty in a process that makes only
 // one pass.
 type Memory struct {
-	// Asked holds how long each claim's requests were live or refused, up to this process's last
-	// pass; see Plan.Asked in package plan.
-	Asked map[string]Asked
-
-	// Unasked holds since when this process has seen a pending job lack only nodes, without a
-	// request and without a reason for having none; see Plan.Held in package plan.
-	Unasked map[uint32]time.Time
-
-	// Crowded holds since when this process has seen a pending job without a request because its
-	// nodesets lacked free nodes; see Plan.Crowded in package plan.
-	Crowded map[uint32]time.Time
+	Clocks
 
 	// BadHosts holds, by physical host, the last machine that failed its health check there.
 	BadHosts map[string]BadHost
@@ -170,6 +160,20 @@ type Memory struct {
 	// LastKnown holds what an earlier pass read of the regions in Unseen, as far as this process
 	// remembers it. It is for display, for Hidden, and for what counts towards limits. No other decision uses it.
 	LastKnown map[string]LastKnown
+}
+
+// Clocks are what the passes of a process count of waits. Each pass goes on from those of the last plan.
+type Clocks struct {
+	// Asked holds how long each claim's requests were live or refused, up to this process's last pass.
+	Asked map[string]Asked
+
+	// Unasked holds since when this process has seen a pending job lack only nodes, without a
+	// request and without a reason for having none; see Plan.Held in package plan.
+	Unasked map[uint32]time.Time
+
+	// Crowded holds since when this process has seen a pending job without a request because its
+	// nodesets lacked free nodes.
+	Crowded map[uint32]time.Time
 }
 
 // Late holds until when slurmflex requests no machines for a pending job, and Slurm's reason why

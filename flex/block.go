@@ -20,16 +20,10 @@ func Block(ctx context.Context, s Scheduler, cfg *config.Config, nodeset string,
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, n := range nodes {
-		if n.Extra == "" || isRecord(n.Extra) {
-			names = append(names, n.Name)
-		}
-	}
+	names, err := mark(ctx, s, nodes, record.String(), func(extra string) bool { return extra == "" || isRecord(extra) })
 	switch {
 	case len(names) > 0:
-		text := record.String()
-		return names, s.UpdateNodes(ctx, names, slurm.NodeChange{Extra: &text})
+		return names, err
 	case len(nodes) > 0:
 		return nil, fmt.Errorf("the Extra of every node has another program's text; clear one (scontrol update nodename=%s extra=)", nodes[0].Name)
 	case len(unread) > 0:
@@ -46,22 +40,24 @@ func Unblock(ctx context.Context, s Scheduler, cfg *config.Config, nodeset strin
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	names, err := mark(ctx, s, nodes, "", isRecord)
+	if err == nil && len(unread) > 0 {
+		err = unread
+	}
+	return names, err
+}
+
+// mark writes a text into the nodes whose Extra it may replace, and returns these nodes.
+func mark(ctx context.Context, s Scheduler, nodes []slurm.Node, text string, replaces func(extra string) bool) (names []string, err error) {
 	for _, n := range nodes {
-		if isRecord(n.Extra) {
+		if replaces(n.Extra) {
 			names = append(names, n.Name)
 		}
 	}
 	if len(names) > 0 {
-		empty := ""
-		if err := s.UpdateNodes(ctx, names, slurm.NodeChange{Extra: &empty}); err != nil {
-			return names, err
-		}
+		err = s.UpdateNodes(ctx, names, slurm.NodeChange{Extra: &text})
 	}
-	if len(unread) > 0 {
-		return names, unread
-	}
-	return names, nil
+	return names, err
 }
 
 // isRecord reports whether slurmflex wrote a node's Extra.

@@ -44,32 +44,25 @@ type Keeper struct {
 	call  chan<- wake.Call
 
 	mu    sync.Mutex // guards the fields below
-	cfg   *config.Config
 	near  []sweeps.NearDoor
 	known map[string]bool // rows and plans of jobs that the last pass saw waiting for machines
 	inUse []string        // nodes with running jobs whose machines outlast their jobs
+	pends bool            // jobs wait pending for machines
 	ours  bool            // this host makes the passes
 }
 
 var _ Watcher = (*Keeper)(nil)
 
 // NewKeeper returns a keeper that requests passes through call. It works only while Run runs.
-func NewKeeper(cfg *config.Config, s doorScheduler, call chan<- wake.Call, log *zap.Logger, now func() time.Time) *Keeper {
-	return &Keeper{slurm: s, log: log, now: now, call: call, cfg: cfg}
-}
-
-// Use switches the keeper to another configuration.
-func (k *Keeper) Use(cfg *config.Config) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.cfg = cfg
+func NewKeeper(s doorScheduler, call chan<- wake.Call, log *zap.Logger, now func() time.Time) *Keeper {
+	return &Keeper{slurm: s, log: log, now: now, call: call}
 }
 
 // Saw records the doors and the waiting jobs that a pass saw.
 func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.near, k.inUse = sweeps.NearDoors(s), sweeps.NodesInUse(s)
+	k.near, k.inUse, k.pends = sweeps.NearDoors(s), sweeps.NodesInUse(s), s.Config.Options.Waiting == config.Pending
 	k.inUse = k.inUse[:min(len(k.inUse), inUseAtOnce)]
 	k.known = map[string]bool{}
 	for _, rows := range [][]slurm.Job{s.Seen.Jobs, s.Seen.Merged} {
@@ -158,7 +151,7 @@ func (k *Keeper) forget(d *scene.Door) {
 // wait and a job has left machines that they may use.
 func (k *Keeper) watch(ctx context.Context) {
 	k.mu.Lock()
-	ours, known, inUse := k.ours && k.cfg.Options.Waiting == config.Pending, k.known, k.inUse
+	ours, known, inUse := k.ours && k.pends, k.known, k.inUse
 	k.mu.Unlock()
 	if !ours {
 		return

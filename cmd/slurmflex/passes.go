@@ -68,7 +68,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	doors := flex.NewKeeper(cfg, a.scheduler(cfg), wakeUps, r.Log, time.Now)
+	doors := flex.NewKeeper(a.scheduler(cfg), wakeUps, r.Log, time.Now)
 	board := web.NewBoard(cfg, time.Now)
 	estimates, fill := a.shown(cfg, r.Log)
 	board.Fill, board.Keep, board.History = fill, estimates.Keep, a.history
@@ -76,7 +76,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	r.Watch, r.Promises = flex.Watchers{board, doors, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &flex.Reloader{
-		File: a.configPath, Read: a.config, R: r, Users: []flex.User{board, doors, a.measures},
+		File: a.configPath, Read: a.config, R: r, Users: []flex.User{board, a.measures},
 		Valid: a.measures.ConfigRead, Differ: board.NoteConfig,
 	}
 	var beside sync.WaitGroup

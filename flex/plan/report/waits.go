@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/rules"
@@ -110,11 +111,14 @@ func unready(s *scene.Scene) (waits []demand.Wait) {
 		if m.Power == scene.Unclear {
 			obstacle = fmt.Sprintf("Slurm shows it as %s, which slurmflex does not understand", m.State)
 		}
-		waits = append(waits, demand.Wait{
-			Job: job.ID, NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Since: job.Start, Stage: demand.Waiting, Obstacle: obstacle,
-		})
+		waits = append(waits, unstarted(job, m.Set, m.Name, obstacle))
 	}
 	return waits
+}
+
+// unstarted returns the wait of a node that a job was allocated, and that no machine is requested for.
+func unstarted(job *slurm.Job, set *config.NodeSet, node, obstacle string) demand.Wait {
+	return demand.Wait{Job: job.ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{node}, Since: job.Start, Stage: demand.Waiting, Obstacle: obstacle}
 }
 
 // unshownWaits returns the waits of nodes that a job was allocated and that Slurm's node list does
@@ -126,10 +130,7 @@ func unshownWaits(s *scene.Scene) (waits []demand.Wait) {
 		if !ok || set.Flex == nil || s.HasMachine(name) || len(waiting) == 0 {
 			continue
 		}
-		owner := slices.MinFunc(waiting, scene.ByImportance)
-		waits = append(waits, demand.Wait{
-			Job: owner.ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{name}, Since: owner.Start, Stage: demand.Waiting, Obstacle: unshownText,
-		})
+		waits = append(waits, unstarted(slices.MinFunc(waiting, scene.ByImportance), set, name, unshownText))
 	}
 	return waits
 }

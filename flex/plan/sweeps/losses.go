@@ -58,8 +58,7 @@ func takeDownLost(s *Step) {
 // takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
 // it.
 func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) string {
-	at := slices.IndexFunc(w.Seen.Jobs, func(j slurm.Job) bool { return j.ID == id })
-	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, &w.Seen.Jobs[at], losses), why))
+	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, w.Job(id), losses), why))
 }
 
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as

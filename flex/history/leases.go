@@ -89,7 +89,7 @@ func (l *look) isBlind(region string, gone Time) bool {
 }
 
 // reads reports whether passes read the region, or try to.
-func (l *look) reads(region string) bool { return slices.Contains(l.scene.Regions(), region) }
+func (l *look) reads(region string) bool { return slices.Contains(l.scene.Regions, region) }
 
 // isUnread reports whether Compute lists the lease's machine with a record that cannot be read. The
 // machine may still run.

@@ -151,7 +151,7 @@ func (r *Recorder) see(m *memory, l *look, others bool) {
 	for _, story := range ended {
 		r.unwritten = append(r.unwritten, lineOf(story))
 	}
-	for _, region := range l.scene.Regions() {
+	for _, region := range l.scene.Regions {
 		if !l.scene.Unseen(region) {
 			m.Looked[region] = l.now
 		}

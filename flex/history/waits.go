@@ -30,7 +30,7 @@ func (m *memory) waits(l *look) (ended []Entry) {
 			open[request{o.Region, o.Group, name}] = o
 		}
 	}
-	for _, g := range l.scene.Groups() {
+	for _, g := range l.scene.Groups {
 		if l.scene.Unseen(g.Region) || g.Stamp.Newer() {
 			continue
 		}

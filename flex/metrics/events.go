@@ -101,7 +101,7 @@ func (e *events) spend(s *scene.Scene) {
 			e.seconds.WithLabelValues(set.Name, use).Add(max(0, now.Sub(scene.Later(since, in.Created))).Seconds())
 		}
 	}
-	for _, region := range s.Regions() {
+	for _, region := range s.Regions {
 		if !s.Unseen(region) {
 			e.looked[region] = now
 		}

@@ -180,7 +180,7 @@ func (g *gauges) nodeSets(s *scene.Scene, sets map[string]*tally) {
 
 // regions adds what the pass could read of each region.
 func (g *gauges) regions(s *scene.Scene, unseen map[string]error, orphans map[string]int) {
-	for _, region := range s.Regions() {
+	for _, region := range s.Regions {
 		g.add("slurmflex_region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", oneIf(unseen[region] == nil), "region", region)
 		if at, ok := readAt(s.Seen, unseen, region); ok {
 			g.add("slurmflex_region_last_read_timestamp_seconds", "Time when the region was last read; absent if never.", seconds(at), "region", region)
@@ -194,7 +194,7 @@ func (g *gauges) regions(s *scene.Scene, unseen map[string]error, orphans map[st
 // cluster adds the counts of the whole cluster.
 func (g *gauges) cluster(s *scene.Scene) {
 	reserved := 0
-	for _, h := range s.Holds() {
+	for _, h := range s.Holds {
 		if h.Kind == memo.LeaseHold {
 			reserved++
 		}

@@ -130,7 +130,7 @@ func (d *draft) deleteReservations() {
 			left++
 		}
 	}
-	for _, r := range d.scene.Holds() {
+	for _, r := range d.scene.Holds {
 		if r.Kind == memo.CoverHold && !scene.IsAbandoned(d.scene, r) {
 			// The daemon would create the reservation again. Slurm deletes it after the daemon has
 			// stopped.

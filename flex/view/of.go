@@ -47,9 +47,9 @@ type builder struct {
 
 func (b *builder) regions() []Region {
 	all := []Region{}
-	for _, name := range b.scene.Regions() {
+	for _, name := range b.scene.Regions {
 		r := Region{Name: name, Most: b.scene.Config.Options.MaxActiveRequests}
-		for _, g := range b.scene.Groups() {
+		for _, g := range b.scene.Groups {
 			if g.Region == name {
 				r.Active += len(g.Live())
 			}
@@ -76,7 +76,7 @@ func (b *builder) nodeSets() []NodeSet {
 		if set.Flex.OnLeaseEnd == config.RequeueFirst {
 			n.Requeues = Seconds(b.scene.Config.RequeueLead())
 		}
-		for _, g := range b.scene.Groups() {
+		for _, g := range b.scene.Groups {
 			if g.Stamp.NodeSet == set.Name {
 				n.Active += len(g.Live())
 			}
@@ -170,7 +170,7 @@ func (b *builder) groups() []Group {
 		names[in.GroupID()] = append(names[in.GroupID()], in.Name)
 	}
 	all := []Group{}
-	for _, g := range b.scene.Groups() {
+	for _, g := range b.scene.Groups {
 		group := Group{
 			Name: g.Name, Region: g.Region, NodeSet: g.Stamp.NodeSet, Job: g.Stamp.Job, Array: g.Stamp.Array, Node: g.Stamp.Node,
 			CreatedAt: second(g.Created), Requests: []Request{},
@@ -268,7 +268,7 @@ func (b *builder) start(j *slurm.Job) time.Time {
 	}) {
 		return time.Time{}
 	}
-	for _, h := range b.scene.Holds() {
+	for _, h := range b.scene.Holds {
 		ends := h.Kind == memo.LeaseHold && !h.Start.After(j.Start)
 		opens := h.Over == memo.ColdCover && !j.Start.Before(h.End.Add(-coverLag))
 		if (ends || opens) && b.mayUse(j, h.Nodes) {

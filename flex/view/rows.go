@@ -114,7 +114,7 @@ type Unserved struct {
 // UnservedIn returns the live requests of a pass for which no nodes wait, and which have not
 // created all their machines yet.
 func UnservedIn(s *scene.Scene, p plan.Plan) (all []Unserved) {
-	for _, g := range s.Groups() {
+	for _, g := range s.Groups {
 		for i := range g.Requests {
 			u := Unserved{Live: scene.Live{Group: g, Request: &g.Requests[i]}, State: Queued}
 			if !u.Request.State.Live() || arrived(s, u.Request) || slices.ContainsFunc(p.Waits, u.isOf) {

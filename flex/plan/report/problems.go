@@ -24,7 +24,7 @@ type findings struct {
 
 // Problems returns the problems with what the pass saw, and with what it could not read.
 func Problems(w *demand.Wanted) scene.Problems {
-	f := findings{w.Scene, slices.Clone(w.Problems())}
+	f := findings{w.Scene, slices.Clone(w.Problems)}
 	f.unseenRegions()
 	f.unreadMembers()
 	f.Problems = append(f.Problems, demand.UnreadAllowances(w.Scene)...)

@@ -98,7 +98,7 @@ func (p Places) idleSets(set *config.NodeSet) (n int) {
 // count only in its region.
 func activeRequests(s *scene.Scene) (inRegion, ofSet map[string]int) {
 	inRegion, ofSet = map[string]int{}, map[string]int{}
-	for _, g := range s.Groups() {
+	for _, g := range s.Groups {
 		if g.Stamp.Newer() {
 			continue
 		}

@@ -30,28 +30,20 @@ func (s builder) addGroup(g *mig.Group) {
 	}
 }
 
-// Groups returns the cluster's groups, sorted by region and name. It includes unreadable groups and
-// groups that a newer slurmflex created. The caller must not change the list.
-func (s *Scene) Groups() []*mig.Group { return s.owned }
-
-// UsableGroups returns the cluster's readable groups, sorted by region and name. It leaves out
-// groups that a newer slurmflex created. The caller must not change the list.
-func (s *Scene) UsableGroups() []*mig.Group { return s.usable }
-
 // sortGroups fills in the lists of groups, and what their requests name in that order.
 func (s builder) sortGroups() {
 	for i := range s.Seen.Groups {
 		if g := &s.Seen.Groups[i]; s.Owned(g.ID()) == g {
-			s.owned = append(s.owned, g)
+			s.Groups = append(s.Groups, g)
 		}
 	}
 	byID := func(a, b *mig.Group) int { return a.ID().Compare(b.ID()) }
-	if !slices.IsSortedFunc(s.owned, byID) {
-		slices.SortFunc(s.owned, byID)
+	if !slices.IsSortedFunc(s.Groups, byID) {
+		slices.SortFunc(s.Groups, byID)
 	}
-	for _, g := range s.owned {
+	for _, g := range s.Groups {
 		if s.Group(g.ID()) != nil {
-			s.usable = append(s.usable, g)
+			s.UsableGroups = append(s.UsableGroups, g)
 			s.addRequests(g)
 		}
 	}
@@ -219,7 +211,7 @@ func (s *Scene) MayHold(g *mig.Group) bool {
 // LiveRequests returns all live requests of usable groups, oldest first.
 func (s *Scene) LiveRequests() []Live {
 	var live []Live
-	for _, g := range s.UsableGroups() {
+	for _, g := range s.UsableGroups {
 		for i := range g.Requests {
 			if r := &g.Requests[i]; r.State.Live() {
 				live = append(live, Live{g, r})

@@ -20,7 +20,7 @@ func (s builder) addHolds() {
 		r := &s.Seen.Reservations[i]
 		h := Hold{r, memo.ParseHold(s.Config.Cluster, r.Name)}
 		if h.Kind != memo.NoHold {
-			s.holds = append(s.holds, h)
+			s.Holds = append(s.Holds, h)
 		}
 		switch h.Kind {
 		case memo.FormerHold: // slurmflex deletes it
@@ -53,9 +53,6 @@ func (s builder) addLostDoors() {
 		}
 	}
 }
-
-// Holds returns our reservations in Slurm's order.
-func (s *Scene) Holds() []Hold { return s.holds }
 
 // Covers returns our covers of one kind, oldest first.
 func (s *Scene) Covers(over memo.Cover) (all []Hold) {

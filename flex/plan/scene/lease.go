@@ -108,7 +108,7 @@ func (in Machine) Ending() string {
 // our reservations: to the second if a pass of this process saw the end, otherwise to the minute.
 // It reports false if neither has happened.
 func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
-	for _, h := range s.holds {
+	for _, h := range s.Holds {
 		if h.Kind == memo.LeaseHold && slices.Contains(h.Nodes, node) && s.IsOld(h.At, 0) && h.At.After(end) {
 			end, ended = h.At, true
 		}

@@ -19,29 +19,33 @@ type Scene struct {
 	Config *config.Config
 	Seen   Snapshot
 
-	regions  []string                     // see Regions
+	// The regions that the pass read or could not read, sorted: those of the nodesets and Seen.Left.
+	Regions []string
+	// The cluster's groups, sorted by region and name, also those that were not read or that a newer
+	// slurmflex created.
+	Groups []*mig.Group
+	// The groups that were read and that no newer slurmflex created, in the same order.
+	UsableGroups []*mig.Group
+	Holds        []Hold   // our reservations, in Slurm's order
+	Problems     Problems // the rows, instances and groups that slurmflex left alone
+
 	nodes    []*Node                      // flex nodes that Slurm shows, by nodeset and index
 	table    map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
 	strays   map[string]*record           // other names of nodes and instances
 	machines []Machine                    // all instances, sorted by name and zone
 	groups   map[mig.GroupID]*groupRecord // the cluster's groups, and the groups of all instances
-	owned    []*mig.Group                 // the cluster's groups, by region and name
-	// The groups that were read and that no newer slurmflex created.
-	usable []*mig.Group
-	sets   map[string]*setRecord // by nodeset
+	sets     map[string]*setRecord        // by nodeset
 	// Every job in the queue, in any state; nil: its row could not be read.
 	jobs   map[uint32]*slurm.Job
 	hidden map[string]string // see Snapshot.Hidden
 	// The users of the jobs in the queue, by the jobs that may share a group; see mig.Sharers.
 	sharers map[mig.Stamp]string
 	ends    map[uint32]End // when the first machine of each job ends
-	holds   []Hold         // our reservations
 	covers  []Hold         // the reservations that close powered-down nodes
 	doors   []*Door        // the reservations for jobs that wait pending
 
-	anyJob, anyNode bool      // an unreadable job may have any ID, or hold any node
-	anyHold         bool      // a reservation is unreadable
-	unreadable      []Problem // the rows, instances and groups that slurmflex left alone
+	anyJob, anyNode bool // an unreadable job may have any ID, or hold any node
+	anyHold         bool // a reservation is unreadable
 
 	recalled *Scene // see Recalled
 }
@@ -86,7 +90,7 @@ type builder struct{ *Scene }
 func build(cfg *config.Config, snap Snapshot) *Scene {
 	s := builder{&Scene{
 		Config: cfg, Seen: snap,
-		regions: snap.Regions(cfg),
+		Regions: snap.Regions(cfg),
 		table:   map[*config.NodeSet][]*Node{},
 		strays:  map[string]*record{},
 		groups:  make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
@@ -118,7 +122,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 	s.addMachines()
 	s.addEnds()
 	s.noteUnread()
-	for _, g := range s.UsableGroups() {
+	for _, g := range s.UsableGroups {
 		s.noteHidden(g)
 		if s.Creates(g) {
 			noted(s.sets, g.Stamp.NodeSet).ahead = true
@@ -141,19 +145,15 @@ func (s *Scene) Recalled() *Scene {
 // of the problem.
 func (s builder) leaveAlone(key, about, text string, args ...any) string {
 	p := NewProblem(key, about, text, args...)
-	s.unreadable = append(s.unreadable, p)
+	s.Problems = append(s.Problems, p)
 	return p.Text
 }
 
 // Unseen reports whether the pass did not read the region, or could not. slurmflex does nothing in
 // such a region.
 func (s *Scene) Unseen(region string) bool {
-	return s.Seen.Unseen[region] != nil || !slices.Contains(s.regions, region)
+	return s.Seen.Unseen[region] != nil || !slices.Contains(s.Regions, region)
 }
-
-// Regions returns the regions that the pass read or could not read, sorted: those of the nodesets
-// and Seen.Left.
-func (s *Scene) Regions() []string { return s.regions }
 
 // named returns the record of a name, or an empty record if nothing is known about the name.
 func (s *Scene) named(name string) record {

@@ -111,6 +111,3 @@ func (s *Scene) Unread(name string) string { return s.named(name).unread }
 // UnreadGroup describes what could not be read about a group; empty if all of it was read or no
 // such group exists.
 func (s *Scene) UnreadGroup(id mig.GroupID) string { return known(s.groups, id).unread }
-
-// Problems returns the rows, instances and groups that slurmflex left alone.
-func (s *Scene) Problems() []Problem { return s.unreadable }

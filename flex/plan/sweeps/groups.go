@@ -23,7 +23,7 @@ const (
 
 // deleteGroups deletes our groups that are empty and no longer needed.
 func deleteGroups(s *Step) {
-	for _, g := range s.UsableGroups() {
+	for _, g := range s.UsableGroups {
 		key := g.ID()
 		if s.GroupOf[key] || len(g.Live()) > 0 || s.InGroup(key) > 0 || !done(s.Scene, g) || s.isYoung(g.Created) {
 			continue
@@ -47,7 +47,7 @@ func (s *Step) isYoung(created time.Time) bool {
 // or node waits, because they count as attempts; and records that show which job the group's
 // machines belong to.
 func deleteRequests(s *Step) {
-	for _, g := range s.UsableGroups() {
+	for _, g := range s.UsableGroups {
 		key := g.ID()
 		if s.InGroup(key) == 0 && len(g.Live()) == 0 {
 			continue // the group itself is deleted, or its records are needed

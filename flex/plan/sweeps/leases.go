@@ -96,7 +96,7 @@ func leaseEnds(s *scene.Scene) map[uint32]leaseEnding {
 
 // isReserved reports whether a reservation of ours keeps jobs off the node from that lease end on.
 func isReserved(s *scene.Scene, node string, end time.Time) bool {
-	return slices.ContainsFunc(s.Holds(), func(h scene.Hold) bool {
+	return slices.ContainsFunc(s.Holds, func(h scene.Hold) bool {
 		return h.Kind == memo.LeaseHold && h.At.Equal(end.Truncate(time.Minute)) && slices.Contains(h.Nodes, node)
 	})
 }

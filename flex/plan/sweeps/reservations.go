@@ -25,7 +25,7 @@ import (
 func reserve(s *Step) {
 	want, maintained := allEnds(s.Scene)
 	have := map[string]*slurm.Reservation{}
-	for _, h := range s.Holds() {
+	for _, h := range s.Holds {
 		if h.Kind == memo.LeaseHold {
 			have[h.Name] = h.Reservation
 		}
@@ -75,7 +75,7 @@ func reserve(s *Step) {
 
 // deleteFormer deletes our reservations of kinds that this version no longer makes.
 func deleteFormer(s *Step) {
-	for _, h := range s.Holds() {
+	for _, h := range s.Holds {
 		if h.Kind == memo.FormerHold {
 			a := action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "slurmflex no longer creates such reservations"}
 			if j := s.Job(h.Job); j != nil && j.Reservation == h.Name {

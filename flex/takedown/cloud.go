@@ -37,7 +37,7 @@ func (d *draft) clear() {
 			d.clearGroup(g, machines[g.ID()])
 		}
 	}
-	d.deleteMachines(mig.GroupID{}, 0, single)
+	d.deleteMachines(action.Of{}, single)
 	d.deletePolicies(there)
 }
 
@@ -78,7 +78,7 @@ func (d *draft) clearGroup(g mig.Group, machines []mig.Instance) {
 		d.keep("group %s in %s stays, because it cannot be read: %s", g.Name, g.Region, g.Unread)
 		return
 	}
-	of := action.Of{Group: g.ID(), Job: g.Stamp.Job}
+	of := action.ForGroup(&g)
 	for _, r := range live {
 		switch {
 		case r.State == mig.Creating:
@@ -89,7 +89,7 @@ func (d *draft) clearGroup(g mig.Group, machines []mig.Instance) {
 			d.do(action.CancelRequest{Of: of, Request: r.Name, Why: why}, d.anyInUse(r.Instances))
 		}
 	}
-	d.deleteMachines(g.ID(), g.Stamp.Job, machines)
+	d.deleteMachines(of, machines)
 	d.do(action.DeleteGroup{Of: of, Why: why}, cmp.Or(d.groupInUse(g), d.holds(g, machines)))
 }
 
@@ -139,7 +139,7 @@ func (d *draft) setInUse(nodeset string) string {
 }
 
 // deleteMachines deletes machines of one group, or machines without a group.
-func (d *draft) deleteMachines(group mig.GroupID, job uint32, machines []mig.Instance) {
+func (d *draft) deleteMachines(of action.Of, machines []mig.Instance) {
 	later := map[string][]mig.Instance{}
 	for _, in := range machines {
 		d.plan.Left.Instances++
@@ -155,10 +155,10 @@ func (d *draft) deleteMachines(group mig.GroupID, job uint32, machines []mig.Ins
 		}
 	}
 	for _, once := range slices.Sorted(maps.Keys(later)) {
-		if group == (mig.GroupID{}) {
+		if of == (action.Of{}) {
 			d.do(action.DeleteVMs{Instances: later[once], Why: why}, once)
 		} else {
-			d.do(action.DeleteInstances{Of: action.Of{Group: group, Job: job}, Instances: later[once], Why: why}, once)
+			d.do(action.DeleteInstances{Of: of, Instances: later[once], Why: why}, once)
 		}
 	}
 }

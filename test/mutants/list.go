@@ -127,7 +127,7 @@ var mutants = []mutant{
 	},
 	{
 		"a heterogeneous job's first component does not come last", "flex/plan/rules/rules.go",
-		"\t{\"other components first\", componentsFirst, Obstructs},\n", "", planner,
+		"\t{componentsFirst, Obstructs},\n", "", planner,
 	},
 	{
 		"one request more than max_active_requests", "flex/plan/rules/places.go",
@@ -349,7 +349,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job keeps waiting with a node that ends before the job could finish", "flex/plan/rules/rules.go",
-		"\t{\"lease too short\", leaseTooShort, Obstructs},\n", "", planner,
+		"\t{leaseTooShort, Obstructs},\n", "", planner,
 	},
 	{
 		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rules/backoff.go",

@@ -13,8 +13,6 @@ import (
 // (sched_interval).
 const slurmLooks = time.Minute
 
-const doorFirstName = "door first"
-
 // doorFirst: machines for a job that waits pending are requested only behind a door that stays, once
 // the job uses one of its doors and Slurm has looked at it since. Until then Slurm may refuse the
 // job the door, and may show for seconds that a job which waits for a time or for another job lacks
@@ -32,7 +30,7 @@ func doorFirst(w *demand.Wanted, c *demand.Claim) Ruling {
 	default:
 		return Ruling{}
 	}
-	return Ruling{Do: Waits, Quiet: true, Why: "waiting for " + what, Soon: true}
+	return Ruling{Do: Waits, Quiet: true, Why: "waiting for " + what, Soon: true, atDoor: true}
 }
 
 // Needed returns the nodes whose machines may be requested: those of the claims that get a request
@@ -48,9 +46,4 @@ func Needed(w *demand.Wanted, verdicts []Verdict) map[string]bool {
 		}
 	}
 	return needed
-}
-
-// waitsForDoor reports whether the claim gets a request once Slurm shows that its job uses its door.
-func (v Verdict) waitsForDoor() bool {
-	return v.Do == Waits && v.rule < len(rules) && rules[v.rule].name == doorFirstName
 }

@@ -22,6 +22,7 @@ type Ruling struct {
 	Next     time.Time           // after a failed attempt: when the next one will be made
 	Return   *action.ReturnNodes // the nodes to return
 	pending  bool                // the request is being created
+	atDoor   bool                // the claim gets a request once Slurm shows that its job uses its door
 	UnderWay bool                // all machines exist, are requested, or are being requested
 
 	Soon     bool // what the claim waits for will change soon without an action of ours
@@ -60,7 +61,6 @@ const (
 // rule is one reason not to request a claim's nodes. It is a pure function of the scene and the
 // claim.
 type rule struct {
-	name  string
 	judge func(w *demand.Wanted, c *demand.Claim) Ruling
 	bar   Bar
 }
@@ -78,22 +78,22 @@ const (
 // rules apply in this order. The first rule that does more than add a note decides. If none
 // applies, slurmflex requests the nodes.
 var rules = []rule{
-	{"boot_timeout", bootLate, BarsNothing},
-	{"provision_timeout", waitedTooLong, BarsNothing},
-	{"gang_timeout", incompleteAllocation, BarsNothing},
-	{"lease too short", leaseTooShort, Obstructs},
-	{"region unread", regionUnread, Obstructs},
-	{"record unread", recordUnread, Obstructs},
-	{"name taken by an instance", nameTaken, Refuses},
-	{"nothing missing", nothingMissing, BarsNothing},
-	{doorFirstName, doorFirst, Obstructs},
-	{"request under way", beingRequested, BarsNothing},
-	{"nodeset blocked", nodesetBlocked, Obstructs},
-	{"template", badTemplate, Obstructs},
-	{"placement", cannotPlace, Obstructs},
-	{"back-off", backOff, Refuses},
-	{"limit on GPU hours or money", overLimit, Obstructs},
-	{"other components first", componentsFirst, Obstructs},
+	{bootLate, BarsNothing},             // boot_timeout
+	{waitedTooLong, BarsNothing},        // provision_timeout, slurmflex:wait, --deadline
+	{incompleteAllocation, BarsNothing}, // gang_timeout
+	{leaseTooShort, Obstructs},
+	{regionUnread, Obstructs},
+	{recordUnread, Obstructs},
+	{nameTaken, Refuses},
+	{nothingMissing, BarsNothing},
+	{doorFirst, Obstructs},
+	{beingRequested, BarsNothing},
+	{nodesetBlocked, Obstructs},
+	{badTemplate, Obstructs},
+	{cannotPlace, Obstructs},
+	{backOff, Refuses},
+	{overLimit, Obstructs},
+	{componentsFirst, Obstructs},
 }
 
 // Judge returns the verdict on each claim. Before that it withdraws the requests that an admin cancels, and

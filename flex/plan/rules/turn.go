@@ -69,7 +69,7 @@ func inTurn(w *demand.Wanted, verdicts []Verdict) {
 			t.take(v.Claim)
 		}
 		isAsking := v.Do == Requests && !v.Claim.Shares() && !v.Claim.Set.Flex.UseBulkInsert
-		if v.Claim.Place() == 0 && (isAsking || v.waitsForDoor() && v.Claim.Live == nil) {
+		if v.Claim.Place() == 0 && (isAsking || v.Do == Waits && v.atDoor && v.Claim.Live == nil) {
 			t.line(v.Claim.Set.Region).named++
 		}
 		if v.Do == Returns {

@@ -30,11 +30,6 @@ type Cloud interface {
 	apply.Cloud
 }
 
-// Ledger shows what machines have taken in the present periods of the limits.
-type Ledger interface {
-	Spent(ctx context.Context, snap *scene.Snapshot, cfg *config.Config) scene.Spent
-}
-
 // Reconciler reconciles. Only one pass may run at a time; see leader.Lock.
 type Reconciler struct {
 	Config    *config.Config
@@ -47,8 +42,9 @@ type Reconciler struct {
 
 	Watch Watchers
 
-	// Ledger shows what machines have taken; nil: limits hold back no job.
-	Ledger Ledger
+	// Spent returns what machines have taken in the present periods of the limits; nil: limits hold back no
+	// job.
+	Spent func(ctx context.Context, snap *scene.Snapshot, cfg *config.Config) scene.Spent
 
 	// Between delivers functions that Run executes between two passes, for example to change
 	// Config.
@@ -96,8 +92,8 @@ func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
 	snap.Asking = r.flights.Asking()
 	r.memory.Complete(&snap, r.Config)
 	snap.Promises = r.Promises
-	if r.Ledger != nil {
-		snap.Spent = r.Ledger.Spent(ctx, &snap, r.Config)
+	if r.Spent != nil {
+		snap.Spent = r.Spent(ctx, &snap, r.Config)
 	}
 	return snap, nil
 }

@@ -92,9 +92,9 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do fun
 		Log:       log.Logger,
 		Now:       time.Now,
 		Watch:     flex.Watchers{a.measures, a.history},
-		Ledger: &cost.Ledger{
+		Spent: (&cost.Ledger{
 			Dir: cfg.Options.StateDir, Cluster: cfg.Cluster, Prices: a.pricesPath(), Zone: time.Local, Kept: a.history.Kept,
-		},
+		}).Spent,
 	})
 }
 

@@ -51,11 +51,10 @@ func backOff(w *demand.Wanted, c *demand.Claim) Ruling {
 		return giveUp(w, c, action.Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, trouble.Brief())).quoting(trouble).decided()
 	}
 	next := last.Add(retryAfter(failures))
-	why := memo.Failed(failures, fmt.Sprintf("%s; retrying at %s", trouble.Brief(), next.UTC().Format(time.RFC3339)))
-	return Ruling{
-		Do: Waits, Why: why, Failed: failures, Next: next,
-		Problems: []scene.Problem{scene.NewProblem("request-failed", fmt.Sprintf("%s attempt %d", c.Group, failures), "%s: %s", c.Group, why)},
-	}.quoting(trouble)
+	v := Ruling{Do: Waits, Failed: failures, Next: next}
+	v.Why = memo.Failed(failures, fmt.Sprintf("%s; retrying at %s", trouble.Brief(), next.UTC().Format(time.RFC3339)))
+	v.Problems.Add("request-failed", fmt.Sprintf("%s attempt %d", c.Group, failures), "%s: %s", c.Group, v.Why)
+	return v.quoting(trouble)
 }
 
 // quoting appends Google's message to the ruling's problems, unless they already contain it.

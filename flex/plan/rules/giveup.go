@@ -14,7 +14,8 @@ import (
 // waiting, because nothing would request it again. If Slurm would end the job, or another job that
 // holds the nodes, giveUp only adds a note and the jobs keep their nodes.
 func giveUp(w *demand.Wanted, c *demand.Claim, then action.Then, hopeless bool, key, reason string) Ruling {
-	v := Ruling{Why: reason, Problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s: %s", c.Group, reason)}}
+	v := Ruling{Why: reason}
+	v.Problems.Add(key, c.Group, "%s: %s", c.Group, reason)
 	switch {
 	case c.Job == nil && isStatic(w.Scene, c):
 		v.Do = Waits
@@ -64,8 +65,8 @@ func (v *Ruling) needRecords(w *demand.Wanted) {
 			continue
 		}
 		v.Do, v.Quiet, v.Soon = Waits, true, true
-		v.Problems = append(v.Problems, scene.NewProblem("unread-record", v.Return.Name, "job %s keeps its nodes until the record of job %d is read, and then loses them: %s",
-			v.Return.Name, id, v.Return.Reason))
+		v.Problems.Add("unread-record", v.Return.Name, "job %s keeps its nodes until the record of job %d is read, and then loses them: %s",
+			v.Return.Name, id, v.Return.Reason)
 	}
 }
 

@@ -13,11 +13,12 @@ import (
 // nameTaken: nothing is requested while an instance that is not ours has the name of one of the
 // nodes.
 func nameTaken(w *demand.Wanted, c *demand.Claim) Ruling {
-	stranger := stranger(w.Scene, c)
-	if stranger == "" {
-		return Ruling{}
+	v := Ruling{Why: stranger(w.Scene, c)}
+	if v.Why != "" {
+		v.Do = Waits
+		v.Problems.Add("name-taken", c.Group, "%s: %s", c.Group, v.Why)
 	}
-	return Ruling{Do: Waits, Why: stranger, Problems: []scene.Problem{scene.NewProblem("name-taken", c.Group, "%s: %s", c.Group, stranger)}}
+	return v
 }
 
 // stranger describes an instance that is not ours and has the name of one of the claim's nodes;

@@ -26,7 +26,7 @@ type Ruling struct {
 	UnderWay bool                // all machines exist, are requested, or are being requested
 
 	Soon     bool // what the claim waits for will change soon without an action of ours
-	Problems []scene.Problem
+	Problems scene.Problems
 }
 
 // Verdict is the decision on a claim in this pass, and the reason: the ruling of the first rule that

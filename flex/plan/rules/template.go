@@ -1,11 +1,11 @@
 package rules
 
 import (
+	"errors"
 	"strings"
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 
@@ -16,10 +16,7 @@ func badTemplate(w *demand.Wanted, c *demand.Claim) Ruling {
 	name := "instance template " + c.Set.Template
 	switch {
 	case !read:
-		return Ruling{
-			Do: Waits, Quiet: true, Why: name + " has not been read yet",
-			Problems: []scene.Problem{scene.NewProblem("template", c.Group, "%s waits: %s has not been read", c.Group, name)},
-		}
+		return unreadFor(c, "template", errors.New(name+" has not been read yet"))
 	case t.Err != nil:
 		if cause := mig.CauseOf(t.Err); cause.NeedsAdmin() {
 			trouble := mig.Trouble{Cause: cause, Message: t.Err.Error()}
@@ -37,5 +34,7 @@ func badTemplate(w *demand.Wanted, c *demand.Claim) Ruling {
 
 // unreadFor: the claim waits until something that it needs can be read.
 func unreadFor(c *demand.Claim, key string, err error) Ruling {
-	return Ruling{Do: Waits, Quiet: true, Why: err.Error(), Problems: []scene.Problem{scene.NewProblem(key, c.Group, "%s waits: %v", c.Group, err)}}
+	v := Ruling{Do: Waits, Quiet: true, Why: err.Error()}
+	v.Problems.Add(key, c.Group, "%s waits: %v", c.Group, err)
+	return v
 }

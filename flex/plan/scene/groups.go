@@ -24,7 +24,7 @@ func (s builder) addGroup(g *mig.Group) {
 	r.owned = g
 	switch {
 	case g.Stamp.Newer():
-		s.leaveAlone("newer-group", g.Name, "group %s in %s is left alone because a newer slurmflex created it; run that version, or delete it when its jobs are done", g.Name, g.Region)
+		s.Problems.Add("newer-group", g.Name, "group %s in %s is left alone because a newer slurmflex created it; run that version, or delete it when its jobs are done", g.Name, g.Region)
 	case g.Unread == "": // otherwise see noteUnread
 		r.usable = g
 	}

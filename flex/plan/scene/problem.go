@@ -25,9 +25,11 @@ func (ps Problems) Texts() (texts []string) {
 	return texts
 }
 
-// Add appends a problem with a formatted text.
-func (ps *Problems) Add(key, about, text string, args ...any) {
-	*ps = append(*ps, NewProblem(key, about, text, args...))
+// Add appends a problem with a formatted text, and returns the text.
+func (ps *Problems) Add(key, about, text string, args ...any) string {
+	p := NewProblem(key, about, text, args...)
+	*ps = append(*ps, p)
+	return p.Text
 }
 
 // NewProblem returns a problem with a formatted text.

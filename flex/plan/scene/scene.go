@@ -141,14 +141,6 @@ func (s *Scene) Recalled() *Scene {
 	return s.recalled
 }
 
-// leaveAlone records something that could not be read or must not be touched, and returns the text
-// of the problem.
-func (s builder) leaveAlone(key, about, text string, args ...any) string {
-	p := NewProblem(key, about, text, args...)
-	s.Problems = append(s.Problems, p)
-	return p.Text
-}
-
 // Unseen reports whether the pass did not read the region, or could not. slurmflex does nothing in
 // such a region.
 func (s *Scene) Unseen(region string) bool {

@@ -12,7 +12,7 @@ import (
 // nodes are unreadable too, the job may hold every node that is not certainly free.
 func (s builder) skipRows() {
 	for _, row := range s.Seen.Unread {
-		s.leaveAlone("unread-row", row.Kind+" "+row.Name, "a row of Slurm's output was skipped: %s", row)
+		s.Problems.Add("unread-row", row.Kind+" "+row.Name, "a row of Slurm's output was skipped: %s", row)
 		s.anyHold = s.anyHold || row.Kind == slurm.ReservationRow
 		if row.Kind != slurm.JobRow {
 			continue
@@ -62,7 +62,7 @@ func (s builder) noteUnread() {
 	}
 	for _, in := range s.machines {
 		if in.Unread != "" {
-			s.note(in.Name).unread = s.leaveAlone("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", in.Name, in.Zone, in.Unread)
+			s.note(in.Name).unread = s.Problems.Add("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", in.Name, in.Zone, in.Unread)
 		}
 	}
 	groups := slices.Clone(s.Seen.Groups)
@@ -73,7 +73,7 @@ func (s builder) noteUnread() {
 		if g.Unread == "" || g.Stamp.Newer() {
 			continue
 		}
-		what := s.leaveAlone("unread-group", g.Name, "group %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", g.Name, g.Region, g.Unread)
+		what := s.Problems.Add("unread-group", g.Name, "group %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", g.Name, g.Region, g.Unread)
 		noted(s.groups, g.ID()).unread = what
 		for _, name := range s.concerns(g) {
 			s.note(name).unread = what

@@ -20,13 +20,8 @@ func TestSlurmGCPRemnantsAreRemoved(t *testing.T) {
 	in := func(name string, foreign mig.Group, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
 			given.Foreign = []mig.Group{foreign}
-			var adopts []action.Action
-			for _, a := range planOf(alphaConfig, given).Actions {
-				if strings.Contains(a.About().Text, foreign.Name) {
-					adopts = append(adopts, a)
-				}
-			}
-			assert.Equal(t, want, actions(Plan{Actions: adopts}))
+			adopts := those(planOf(alphaConfig, given), func(a action.Action) bool { return strings.Contains(a.About().Text, foreign.Name) })
+			assert.Equal(t, want, adopts)
 		})
 	}
 	in("goes when it is empty", left("alpha-a3-job-7-0a1b2c3d"), seen(), "delete group alpha-a3-job-7-0a1b2c3d")
@@ -118,11 +113,4 @@ func TestLongerJobOnTheSameNodeKeepsTheRequestOfAnother(t *testing.T) {
 	assert.Empty(t, cancels(static), "a static node's request is not cancelled")
 }
 
-func cancelled(p Plan) (all []string) {
-	for _, a := range p.Actions {
-		if a, ok := a.(action.CancelRequest); ok {
-			all = append(all, a.About().Text)
-		}
-	}
-	return all
-}
+func cancelled(p Plan) []string { return those(p, is[action.CancelRequest]) }

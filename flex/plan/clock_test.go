@@ -25,14 +25,7 @@ func askedFor(long time.Duration) part {
 }
 
 // returned lists the actions that take a job off its nodes.
-func returned(p Plan) (lines []string) {
-	for _, a := range p.Actions {
-		if back, ok := a.(action.ReturnNodes); ok {
-			lines = append(lines, back.About().Text+": "+back.Reason)
-		}
-	}
-	return lines
-}
+func returned(p Plan) []string { return those(p, is[action.ReturnNodes]) }
 
 // obstacles returns parts that each keep slurmflex from requesting machines for job 7.
 func obstacles() map[string]part {

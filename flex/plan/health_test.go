@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -37,13 +38,7 @@ func (w waitingPending) fails(state, why, note string) {
 
 // all lists a plan's actions, except those on covers.
 func (w waitingPending) all() string {
-	var all []string
-	for _, a := range w.plan().Actions {
-		if !isOnCovers(a) {
-			all = append(all, strings.ReplaceAll(a.About().Text, doorName, "DOOR"))
-		}
-	}
-	return strings.Join(all, "\n")
+	return strings.ReplaceAll(w.texts(func(a action.Action) bool { return !isOnCovers(a) }), doorName, "DOOR")
 }
 
 func TestNodeDrainedByADeletedMachineIsReturned(t *testing.T) {

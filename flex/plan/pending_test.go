@@ -150,16 +150,21 @@ func (w waitingPending) up(nodes string) {
 }
 
 // inSlurm lists a plan's actions on doors and nodes.
-func (w waitingPending) inSlurm() string { return w.list(false) }
+func (w waitingPending) inSlurm() string { return w.list(isOnDoors) }
 
 // onCovers lists a plan's actions on covers.
-func (w waitingPending) onCovers() string { return w.list(true) }
+func (w waitingPending) onCovers() string { return w.list(isOnCovers) }
 
-func (w waitingPending) list(covers bool) string {
+func (w waitingPending) list(counts func(action.Action) bool) string {
+	return strings.NewReplacer(coverName, "COVER", doorName, "DOOR").Replace(withoutDigests(w.texts(counts)))
+}
+
+// texts lists the actions of the plan that counts reports true for.
+func (w pendingWorld) texts(counts func(action.Action) bool) string {
 	var done []string
 	for _, a := range w.plan().Actions {
-		if covers && isOnCovers(a) || !covers && isOnDoors(a) {
-			done = append(done, strings.NewReplacer(coverName, "COVER", doorName, "DOOR").Replace(withoutDigests(a.About().Text)))
+		if counts(a) {
+			done = append(done, a.About().Text)
 		}
 	}
 	return strings.Join(done, "\n")
@@ -560,11 +565,8 @@ func TestMachineOfANodePoweredUpByAnAdminIsKept(t *testing.T) {
 }
 
 // inCompute lists a plan's actions, also those outside Slurm.
-func (w pendingWorld) inCompute() (all string) {
-	for _, a := range w.plan().Actions {
-		all += a.About().Text + "\n"
-	}
-	return all
+func (w pendingWorld) inCompute() string {
+	return w.texts(func(action.Action) bool { return true })
 }
 
 // next adds job 8, which is less important than job 7. Job 8 waits for two machines behind a door

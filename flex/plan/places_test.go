@@ -86,14 +86,8 @@ func (w severalPlaces) crowded(since time.Duration) {
 
 // reservations lists a plan's actions on reservations, without covers and with names for the doors.
 func (w severalPlaces) reservations() string {
-	var done []string
 	names := strings.NewReplacer(euDoor, "EU", doorName, "US", newDoor("7"), "FIRST", newDoor("6"), "SIX")
-	for _, a := range w.plan().Actions {
-		if _, sets := a.(action.SetNodes); !sets && isOnDoors(a) {
-			done = append(done, names.Replace(withoutDigests(a.About().Text)))
-		}
-	}
-	return strings.Join(done, "\n")
+	return names.Replace(withoutDigests(w.texts(func(a action.Action) bool { return !does[action.SetNodes](a) && isOnDoors(a) })))
 }
 
 // Slurm does not show yet that job 8 uses its door: its request comes in a later pass.

@@ -343,16 +343,25 @@ func refused(group string, cause mig.Cause, ago time.Duration, times int) part {
 	}
 }
 
-func actions(p Plan) []string {
-	var lines []string
+func actions(p Plan) []string { return those(p, func(action.Action) bool { return true }) }
+
+// those lists the actions of a plan that counts reports true for.
+func those(p Plan, counts func(action.Action) bool) (lines []string) {
 	for _, a := range p.Actions {
 		line := a.About().Text
 		if back, ok := a.(action.ReturnNodes); ok {
 			line += ": " + back.Reason
 		}
-		lines = append(lines, line)
+		if counts(a) {
+			lines = append(lines, line)
+		}
 	}
 	return lines
+}
+
+func is[A action.Action](a action.Action) bool {
+	_, is := a.(A)
+	return is
 }
 
 // asksForSeven lists the actions that request node alpha-a3-0 for job 7.
@@ -382,11 +391,5 @@ func situations(t *testing.T, cfg *config.Config) (in func(name string, given sc
 
 // withoutComments returns a plan's actions without AdminComments.
 func withoutComments(p Plan) []string {
-	var rest []action.Action
-	for _, a := range p.Actions {
-		if _, comments := a.(action.CommentJob); !comments {
-			rest = append(rest, a)
-		}
-	}
-	return actions(Plan{Actions: rest})
+	return those(p, func(a action.Action) bool { return !is[action.CommentJob](a) })
 }

@@ -28,14 +28,10 @@ func arrayGroup(requests ...mig.Request) part {
 	return group("alpha-a3-arr-5", mig.Stamp{NodeSet: "a3", Array: 5}, requests...)
 }
 
-func madeBy(p Plan) (requests []string) {
-	for _, a := range p.Actions {
-		switch a.(type) {
-		case action.CreateGroup, action.CreateRequest, action.CancelRequest:
-			requests = append(requests, a.About().Text)
-		}
-	}
-	return requests
+func madeBy(p Plan) []string {
+	return those(p, func(a action.Action) bool {
+		return is[action.CreateGroup](a) || is[action.CreateRequest](a) || is[action.CancelRequest](a)
+	})
 }
 
 // sharedBy returns the requests that are made with share_requests: n.

@@ -50,15 +50,11 @@ func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
 
 // yields lists what a plan does to free places: the AdminComments of jobs that lose theirs, and the
 // cancelled requests.
-func yields(p Plan) (done []string) {
-	for _, a := range p.Actions {
+func yields(p Plan) []string {
+	return those(p, func(a action.Action) bool {
 		c, tells := a.(action.CommentJob)
-		_, cancels := a.(action.CancelRequest)
-		if tells && memo.HasYielded(c.Text) || cancels {
-			done = append(done, a.About().Text)
-		}
-	}
-	return done
+		return tells && memo.HasYielded(c.Text) || is[action.CancelRequest](a)
+	})
 }
 
 // D3: a request that has held a place for an hour yields it to a more important job that waits.

@@ -60,6 +60,8 @@ func (c Config) Unplanned() (parameter, why string) {
 		return "PreemptType", "Slurm preempts jobs (PreemptType), and jobs that wait PENDING would preempt others"
 	case c["SchedulerType"] != "sched/backfill":
 		return "SchedulerType", "only sched/backfill plans jobs (SchedulerType)"
+	case c.BackfillWindow() <= time.Hour:
+		return "SchedulerParameters", "Slurm plans no jobs for more than an hour ahead (bf_window), as it must while they wait PENDING"
 	case least > 0:
 		return "SchedulerParameters", fmt.Sprintf("Slurm plans no jobs of a priority below %d (bf_min_prio_reserve)", least)
 	}

@@ -104,7 +104,7 @@ type Job struct {
 	CPUs, NodeCPUs int
 	Memory         string
 
-	Priority    uint64
+	Priority    uint64   // in the lower 32 bits; 0 if the job is held. See RankByTier
 	Needs       []string // the nodes that the job requests by name
 	Excludes    []string // the nodes that the job excludes
 	Reservation string   // requested reservation; "" for none

@@ -31,6 +31,8 @@ type Partition struct {
 	Restricts string
 	// QOS is the quality of service that limits the partition's jobs; "" for none.
 	QOS string
+	// Tier is the PriorityTier: Slurm starts jobs of a higher one first.
+	Tier int
 	// PerNode is the number of CPUs ("cpu") and devices ("gres/gpu") of each node, as far as Slurm
 	// counts them. It omits resources that differ between the nodes.
 	PerNode map[string]int64
@@ -73,10 +75,30 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 		MaxNodes:        maxNodes(wordAfter(line, "MaxNodes")),
 		Restricts:       restriction(line),
 		QOS:             strings.TrimPrefix(wordAfter(line, "QoS"), "N/A"),
+		Tier:            numberOr0(wordAfter(line, "PriorityTier")),
 		PerNode:         perNode(wordAfter(line, "TRES")),
 		ResumeTimeout:   ParseSeconds(wordAfter(line, "ResumeTimeout")),
 		SuspendTime:     ParseSeconds(wordAfter(line, "SuspendTime")),
 	}, known, nil
+}
+
+// RankByTier puts the highest tier among each job's partitions above the job's priority, so that
+// priorities order jobs as Slurm does. It does not change the priority of held jobs.
+func RankByTier(jobs []Job, partitions []Partition) {
+	tiers := map[string]int{}
+	for _, p := range partitions {
+		tiers[p.Name] = p.Tier
+	}
+	for i := range jobs {
+		if jobs[i].Priority == 0 {
+			continue
+		}
+		highest := 0
+		for name := range strings.SplitSeq(jobs[i].Partition, ",") {
+			highest = max(highest, tiers[name])
+		}
+		jobs[i].Priority += uint64(highest) << 32
+	}
 }
 
 // isExclusive recognizes OverSubscribe=EXCLUSIVE, and Exclusive=NODE, its form since 26.05.

@@ -56,9 +56,16 @@ func TestParsePartitions(t *testing.T) {
 	require.Equal(t, []Partition{{
 		Name: "a", Nodes: []string{"f0", "f1"}, DefaultTime: limitOf(time.Hour), MaxTime: limitOf(7 * 24 * time.Hour), Up: true, Begins: true, Exclusive: true,
 		Restricts: "AllowGroups", QOS: "part", PerNode: map[string]int64{"cpu": 4, "gres/gpu": 2}, PowerDownOnIdle: true,
-		ResumeTimeout: limitOf(400 * time.Second), SuspendTime: Limit{Kind: Unlimited},
+		ResumeTimeout: limitOf(400 * time.Second), SuspendTime: Limit{Kind: Unlimited}, Tier: 10,
 	}}, parsed(t, ParsePartitions,
 		"PartitionName=a AllocNodes=ALL DefaultTime=01:00:00 Exclusive=NODE MaxNodes=UNLIMITED MaxTime=7-00:00:00 MinNodes=0 Nodes=f[0-1] "+
-			"OverSubscribe=NO State=UP TotalNodes=2 QoS=part TRES=cpu=8,mem=2M,node=2,billing=8,gres/gpu=4,gres/gpu:odd=3,license/a=2 ResumeTimeout=400 SuspendTime=INFINITE PowerDownOnIdle=YES\n"))
+			"OverSubscribe=NO State=UP TotalNodes=2 QoS=part TRES=cpu=8,mem=2M,node=2,billing=8,gres/gpu=4,gres/gpu:odd=3,license/a=2 ResumeTimeout=400 SuspendTime=INFINITE PowerDownOnIdle=YES PriorityJobFactor=1 PriorityTier=10\n"))
 	require.Empty(t, parsed(t, ParsePartitions, "No partitions in the system\n"))
+}
+
+func TestTiersRankJobsBeforeTheirPriorities(t *testing.T) {
+	jobs := []Job{{Priority: 4294967295, Partition: "low"}, {Priority: 1, Partition: "low,high"}, {Partition: "high"}}
+	RankByTier(jobs, []Partition{{Name: "low", Tier: 1}, {Name: "high", Tier: 10}})
+	require.Greater(t, jobs[1].Priority, jobs[0].Priority)
+	require.Zero(t, jobs[2].Priority, "a held job")
 }

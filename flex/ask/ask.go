@@ -56,15 +56,15 @@ func (d Daemon) View(ctx context.Context, at config.Glance) (view.View, error) {
 
 // ViewOr returns the daemon's latest view, which any user may read. Without a daemon, it calls read,
 // which reads Slurm and Compute. cfg is the daemon's configuration, or wrong is why it cannot be
-// loaded: the file must exist, but may be invalid or unreadable, because a running daemon has a
-// valid one.
+// loaded: the file must exist and name its cluster, or be unreadable for this user, because a running
+// daemon has a valid one.
 func (d Daemon) ViewOr(ctx context.Context, cfg *config.Config, wrong error, read func() (view.View, error)) (view.View, error) {
-	if errors.Is(wrong, fs.ErrNotExist) {
-		return view.View{}, wrong // a daemon at the default address may serve another cluster
-	}
 	at := config.GlanceAt(d.Config)
-	if wrong == nil {
+	switch {
+	case wrong == nil:
 		at = cfg.Glance()
+	case at.Cluster == "" && !errors.Is(wrong, fs.ErrPermission):
+		return view.View{}, wrong // a daemon at the default address may serve another cluster
 	}
 	v, err := d.View(ctx, at)
 	switch {

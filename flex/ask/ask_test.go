@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,10 +42,12 @@ func TestViewComesFromTheDaemonOrElseFromSlurm(t *testing.T) {
 		address      string
 		wrong, fails error // of the configuration, and of reading Slurm and Compute
 		want, says   string
+		text         string // of the configuration, if it is broken
 	}{
 		"a daemon answers":                       {address: daemon, want: "alpha"},
 		"a daemon has an earlier configuration":  {address: daemon, wrong: invalid, want: "alpha"},
-		"no configuration, another daemon":       {address: daemon, wrong: fs.ErrNotExist, says: fs.ErrNotExist.Error()},
+		"no configuration, another daemon":       {address: daemon, wrong: invalid, text: " ", says: invalid.Error()},
+		"no permission to read it":               {address: daemon, wrong: fs.ErrPermission, text: "slurmflex: {http_address: '" + daemon + "'}", want: "alpha"},
 		"no daemon":                              {address: "127.0.0.1:0", want: "read"},
 		"no daemon and an invalid configuration": {address: "127.0.0.1:0", wrong: invalid, says: invalid.Error()},
 		"neither daemon nor Slurm":               {address: "127.0.0.1:0", fails: down, says: "; reading Slurm and Compute directly failed too: no slurmctld"},
@@ -54,7 +57,7 @@ func TestViewComesFromTheDaemonOrElseFromSlurm(t *testing.T) {
 		"an answer full of control characters": {address: serving(http.StatusNotFound, "\x1b[2J"), fails: down, says: "answers 404 Not Found:"},
 	} {
 		path := filepath.Join(t.TempDir(), "config.yaml")
-		require.NoError(t, os.WriteFile(path, []byte("slurmflex: {http_address: '"+c.address+"'}\n"), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(cmp.Or(c.text, "slurm_cluster_name: alpha\nslurmflex: {http_address: '"+c.address+"'}\n")), 0o600))
 		cfg := &config.Config{Cluster: "alpha", Options: config.Options{HTTPAddress: c.address}}
 		v, err := Daemon{Config: path}.ViewOr(t.Context(), cfg, c.wrong, func() (view.View, error) { return view.View{Cluster: "read"}, c.fails })
 		assert.Equal(t, c.want, v.Cluster, name)

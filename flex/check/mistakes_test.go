@@ -188,6 +188,12 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 			},
 			advice: "slurm.conf: SchedulerParameters: advice: bf_window=11520,bf_min_prio_reserve=1000: jobs wait CONFIGURING and not PENDING, because Slurm plans no jobs of a priority below 1000 (bf_min_prio_reserve); change it, or set waiting: configuring",
 		},
+		"no plan for long enough": {
+			plant: func(w *site) {
+				w.set("SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_window=60")
+			},
+			advice: "slurm.conf: SchedulerParameters: advice: bf_window=60: jobs wait CONFIGURING and not PENDING, because Slurm plans no jobs for more than an hour ahead (bf_window), as it must while they wait PENDING; change it, or set waiting: configuring",
+		},
 		"late plans, for few jobs": {
 			plant: func(w *site) {
 				w.set("SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_window=11520,bf_min_age_reserve=600,bf_job_part_count_reserve=4")

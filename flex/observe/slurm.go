@@ -34,6 +34,7 @@ func (o Observer) observeSlurm(ctx context.Context, snap *scene.Snapshot) (err e
 	if err := o.readSettings(ctx); err != nil {
 		return err
 	}
+	slurm.RankByTier(snap.Jobs, o.Memory.Settings.Partitions)
 	snap.Unread = append(snap.Unread, o.Memory.Settings.Unread...)
 	o.observeAllowances(ctx, snap)
 	return nil

@@ -319,7 +319,9 @@ func TestDoorInEachStateMeetsEachEvent(t *testing.T) {
 			"change reservation DOOR from 2026-11-21T12:00:00Z", false,
 			map[string]string{"it is open": nothing, "its job is late": gone},
 		},
-		"another process makes one pass": {func(w waitingPending) { w.Snap.Promises = false }, nothing, false, nil},
+		"another process makes one pass": {func(w waitingPending) { w.Snap.Promises = false }, nothing, false, map[string]string{
+			"all machines have": "change reservation DOOR from 2026-11-21T12:00:00Z",
+		}},
 	} {
 		for name, state := range states {
 			t.Run(event+", and "+name, func(t *testing.T) {
@@ -772,4 +774,30 @@ func TestRequestBehindAnEndedDoorEndsForTheDoorsReason(t *testing.T) {
 		ends := endedIn(w.plan())
 		assert.Equal(t, map[string]string{doorName: why, "us-central1/alpha-a3-job-7/a1": why}, ends)
 	}
+}
+
+func TestJobOfAPartitionThatOnlySlurmHasKeepsItsRequest(t *testing.T) {
+	w := newWaitingPending()
+	w.job().Partition = "removed"
+	w.Requested(7, "alpha-a3-[0-1]", 50*time.Second)
+	for i := range w.Snap.Nodes {
+		w.Snap.Nodes[i].Partitions = []string{"removed"}
+	}
+	assert.Empty(t, endedIn(w.plan()))
+}
+
+func TestNodesThatOnlySlurmHasAreReported(t *testing.T) {
+	w := newWaitingPending()
+	other := w.another(9)
+	other.State, other.Nodes = slurm.JobConfiguring, scenetest.Names("alpha-a3-[8-9]")
+	assert.Contains(t, strings.Join(w.plan().Problems.Texts(), "\n"), "has alpha-a3-[8-9], which slurm.conf has and the configuration lacks")
+}
+
+func TestNodesReservedForOthersAreNamedWhileTheirJobIsQueued(t *testing.T) {
+	w := newWaitingPending()
+	w.Requested(7, "alpha-a3-[0-1]", 50*time.Second)
+	w.reserve("theirs", 0, "alpha-a3-1", "MAINT")
+	p := w.plan()
+	assert.Contains(t, p.Waits[0].Obstacle, "alpha-a3-1 cannot be used now")
+	assert.Contains(t, strings.Join(p.Problems.Texts(), "\n"), "job 7 waits at Google for machines of alpha-a3-1, which cannot be used now")
 }

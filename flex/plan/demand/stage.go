@@ -118,11 +118,11 @@ func isQueued(s *scene.Scene, d *scene.Door) bool {
 	return !AnyPresent(s, d.Nodes) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return len(s.RequestsOf(name)) == 0 })
 }
 
-// Withdrawn returns the nodes of the door that an admin has withdrawn while its job waits for them at
-// Google.
+// Withdrawn returns the nodes of the door that an admin has withdrawn, or reserved for others, while its job
+// waits for them at Google.
 func Withdrawn(s *scene.Scene, d *scene.Door) (names []string) {
 	for _, m := range s.NodesNamed(d.Nodes) {
-		if m.IsWithdrawn() && isQueued(s, d) {
+		if (m.IsWithdrawn() || d.Job != nil && isForOthers(s, m, d.Job)) && isQueued(s, d) {
 			names = append(names, m.Name)
 		}
 	}

@@ -202,21 +202,27 @@ func (f *findings) unclearNodes() {
 	}
 }
 
-// unconfigured reports our machines that jobs use and that are no longer configured, because a
-// nodeset was made smaller. It groups them by job, because a job may have many.
+// unconfigured reports the nodes that jobs have and that are not configured, because a nodeset was removed
+// or made smaller.
 func (f *findings) unconfigured() {
-	nodes, names := map[uint32][]string{}, map[uint32]string{}
+	made := map[string]bool{}
 	for _, in := range f.Machines() {
-		_, _, known := f.Config.Find(in.Name)
-		if holders := f.HoldersOf(in.Name); !known && f.Ours(in) && !in.Leaving() && len(holders) > 0 {
-			job := slices.MinFunc(holders, func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) }) // whatever the order of the queue
-			nodes[job.ID], names[job.ID] = append(nodes[job.ID], in.Name), job.Name()
-		}
+		made[in.Name] = made[in.Name] || f.Ours(in) && !in.Leaving()
 	}
-	for _, id := range slices.Sorted(maps.Keys(nodes)) {
-		list := slurm.Fold(nodes[id])
-		f.Add("node-not-configured", list, "job %s uses %s, which the configuration no longer has: slurmflex keeps its machines until the job has ended, but watches no lease there; restore the size of the nodeset until then",
-			names[id], list)
+	jobs := slices.Clone(f.Seen.Jobs)
+	slices.SortFunc(jobs, func(a, b slurm.Job) int { return cmp.Compare(a.ID, b.ID) })
+	reported := map[string]bool{} // jobs may share a node
+	for _, j := range jobs {
+		list := slurm.Fold(slices.DeleteFunc(slices.Clone(j.Nodes), func(name string) bool {
+			_, _, known := f.Config.Find(name)
+			return known || !made[name] && f.Config.FlexSetOf(name[:strings.LastIndexByte(name, '-')+1]+"0") == nil
+		}))
+		if list == "" || !j.State.HoldsNodes() || reported[list] {
+			continue
+		}
+		reported[list] = true
+		f.Add("node-not-configured", list, "job %s has %s, which slurm.conf has and the configuration lacks: slurmflex requests no machines there, keeps those that exist until the job has ended, and watches no lease; restore the size of the nodeset until then",
+			j.Name(), list)
 	}
 }
 
@@ -294,14 +300,14 @@ func withdrawnFrom(s *scene.Scene, d *scene.Door) string {
 	if d == nil || len(demand.Withdrawn(s, d)) == 0 {
 		return ""
 	}
-	return slurm.Fold(demand.Withdrawn(s, d)) + " cannot be used now: unless an admin resumes it before the machines exist, the job waits again"
+	return slurm.Fold(demand.Withdrawn(s, d)) + " cannot be used now: unless that changes before the machines exist, the job waits again"
 }
 
 // withdrawn reports the nodes that an admin has withdrawn while jobs wait for them at Google.
 func (f *findings) withdrawn() {
 	for _, d := range f.Doors() {
 		if names := slurm.Fold(demand.Withdrawn(f.Scene, d)); names != "" {
-			f.Add("node-withdrawn", d.Address, "job %s waits at Google for machines of %s, which cannot be used now: it keeps its place until they exist, so resume them before (scontrol update nodename=%[2]s state=resume)", d.Address, names)
+			f.Add("node-withdrawn", d.Address, "job %s waits at Google for machines of %s, which cannot be used now: it keeps its place until they exist, so resume them before (scontrol update nodename=%[2]s state=resume), or delete the reservation that has them", d.Address, names)
 		}
 	}
 }

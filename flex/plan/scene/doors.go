@@ -151,13 +151,15 @@ func (s builder) isChanged(d *Door) bool {
 }
 
 // partitionOf returns the first of the job's partitions that contains one of the nodes, and its index in
-// the job's list. If the configuration knows none, stray is true: the index is then after all others, and
-// the name is the whole list.
+// the job's list. If none does, stray is true: the index is then after all others, and the name is the
+// whole list. Slurm alone knows a partition that was removed from the configuration.
 func (s builder) partitionOf(j *slurm.Job, nodes ...*Node) (at int, name string, stray bool) {
 	list := strings.Split(j.Partition, ",")
 	for at, name := range list {
 		p, known := s.Config.Partition(name)
-		if known && slices.ContainsFunc(nodes, func(m *Node) bool { return slices.Contains(p.NodeSets, m.Set.Name) }) {
+		if slices.ContainsFunc(nodes, func(m *Node) bool {
+			return known && slices.Contains(p.NodeSets, m.Set.Name) || !known && slices.Contains(m.Partitions, name)
+		}) {
 			return at, name, false
 		}
 	}

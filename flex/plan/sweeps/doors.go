@@ -56,8 +56,8 @@ func keepDoors(s *Step) {
 		switch stage, why := demand.StageOf(s.Scene, d); {
 		case len(d.Nodes) == 0:
 			uses(job, d.Address, true, action.Why(why))
-		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded:
-			// Slurm opens the door without an action of ours.
+		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded && (stage != demand.DoorReady || !d.Named()):
+			// Slurm opens the door without an action of ours, but perhaps after it has powered down the machines.
 		case stage == demand.DoorEnded || stage == demand.DoorBroken || stage == demand.DoorLate:
 			end := action.DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Why: action.Why(why)}
 			if stage == demand.DoorLate {

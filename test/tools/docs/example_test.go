@@ -28,14 +28,14 @@ func TestExampleOfARulePasses(t *testing.T) {
 	require.GreaterOrEqual(t, len(code), 3)
 	rules, err := os.ReadFile(filepath.Join(root, "flex/plan/rules/rules.go"))
 	require.NoError(t, err)
-	before, after, found := strings.Cut(string(rules), "\t{\"other components first\"")
+	before, after, found := strings.Cut(string(rules), "\t{componentsFirst")
 	require.True(t, found)
 
 	dir := t.TempDir()
 	overlay := map[string]string{}
 	for path, content := range map[string]string{
 		"flex/plan/rules/night.go": code[0],
-		"flex/plan/rules/rules.go": before + code[1] + "\t{\"other components first\"" + after,
+		"flex/plan/rules/rules.go": before + code[1] + "\t{componentsFirst" + after,
 		"flex/plan/night_test.go":  code[2],
 	} {
 		overlay[filepath.Join(root, path)] = filepath.Join(dir, filepath.Base(path))

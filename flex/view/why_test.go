@@ -642,6 +642,7 @@ func TestWhyExplainsEachReasonOfSlurm(t *testing.T) {
 		assert.Equal(t, word != "None", strings.HasSuffix(text, " ("+word+")"), text)
 	}
 	assert.Equal(t, "something that slurmflex does not know (NoSuchReason)", slurmsCause("NoSuchReason, at all"))
+	assert.Equal(t, "the nodes that it may use are reserved for maintenance (ReqNodeNotAvail)", slurmsCause("ReqNodeNotAvail, Reserved for maintenance"))
 }
 
 func TestLimitThatHoldsAJobBackIsItsCause(t *testing.T) {

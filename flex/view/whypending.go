@@ -205,6 +205,7 @@ var causes = map[string]string{
 	"BadConstraints":              "no node has what it requires",
 	"NodeDown":                    "a node that it needs is down",
 	"ReqNodeNotAvail":             "no node that it may use is free",
+	"Reserved for maintenance":    "the nodes that it may use are reserved for maintenance",
 	"JobArrayTaskLimit":           "its array runs as many tasks at once as it may",
 	"InvalidAccount":              "Slurm does not accept its account",
 	"InvalidQOS":                  "Slurm does not accept its quality of service",
@@ -261,6 +262,8 @@ func reasonWord(reason string) string {
 		return "None"
 	case strings.HasPrefix(reason, "Nodes required"):
 		return "Nodes required"
+	case strings.HasSuffix(reason, "Reserved for maintenance"):
+		return "Reserved for maintenance"
 	case strings.HasPrefix(reason, "Reservation "): // and its name, and was deleted or is invalid
 		return "ReservationDeleted"
 	case strings.HasPrefix(word, "BurstBuffer"):

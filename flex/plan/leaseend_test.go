@@ -45,23 +45,22 @@ func requeuesAt(left time.Duration) string {
 
 func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	const signals, requeued, sends = "send USR1 to job 7", "requeue job 7", "; slurmflex sends it USR1"
-	asks := part(asksSignal)
 	guarded := with("on_lease_end: requeue, lease_end_warning: 600")
 	in := situations(t, guarded)
-	in("then its script is signalled, which its owner reads first", seen(runsFor("5:00:00", 600*time.Second), asks), says(endsAt(600*time.Second)+sends), signals)
-	in("also if the signal was announced and not sent", seen(runsFor("5:00:00", 590*time.Second), asks, told(7, endsAt(590*time.Second)+sends)), signals)
-	in("once", seen(runsFor("5:00:00", 300*time.Second), asks, told(7, endsAt(300*time.Second)+warnedThen)))
-	in("for each lease", seen(runsFor("5:00:00", 300*time.Second), asks, told(7, endsAt(time.Minute)+warnedThen)), says(endsAt(300*time.Second)+sends), signals)
+	in("then its script is signalled, which its owner reads first", seen(runsFor("5:00:00", 600*time.Second), asksSignal), says(endsAt(600*time.Second)+sends), signals)
+	in("also if the signal was announced and not sent", seen(runsFor("5:00:00", 590*time.Second), asksSignal, told(7, endsAt(590*time.Second)+sends)), signals)
+	in("once", seen(runsFor("5:00:00", 300*time.Second), asksSignal, told(7, endsAt(300*time.Second)+warnedThen)))
+	in("for each lease", seen(runsFor("5:00:00", 300*time.Second), asksSignal, told(7, endsAt(time.Minute)+warnedThen)), says(endsAt(300*time.Second)+sends), signals)
 	in("and it is requeued in time", seen(runsFor("5:00:00", 120*time.Second), told(7, endsAt(120*time.Second)+warnedThen)), requeuesAt(120*time.Second), requeued)
-	in("it is signalled first, up to the last minute", seen(runsFor("5:00:00", 60*time.Second), asks), says(endsAt(time.Minute)+sends), signals)
+	in("it is signalled first, up to the last minute", seen(runsFor("5:00:00", 60*time.Second), asksSignal), says(endsAt(time.Minute)+sends), signals)
 	lost := seen(runsFor("5:00:00", 60*time.Second), told(7, endsAt(time.Minute)+warnedThen))
 	lost.Records[7] = slurm.JobRecord{Batch: true}
 	in("not a job that Slurm would not requeue", lost)
-	in("nor one that is done in time", seen(runsFor("1:01:00", 65*time.Second), asks, told(7, "")))
-	once := seen(runsFor("5:00:00", time.Minute), asks)
+	in("nor one that is done in time", seen(runsFor("1:01:00", 65*time.Second), asksSignal, told(7, "")))
+	once := seen(runsFor("5:00:00", time.Minute), asksSignal)
 	once.Reservations = nil
 	in("nor by an end that only one look has seen", once, "reserve alpha-a3-0 from 2026-11-21T12:01:00Z for 10 min", "reserve alpha-a3-1 from 2026-11-21T13:01:00Z for 10 min")
-	in("nor by a clock that is ahead", seen(runsFor("5:00:00", time.Minute), asks, func(s *setting) { s.Skew = time.Hour }))
+	in("nor by a clock that is ahead", seen(runsFor("5:00:00", time.Minute), asksSignal, func(s *setting) { s.Skew = time.Hour }))
 	unread := seen(runsFor("5:00:00", time.Minute), unseen("us-central1"), told(7, endsAt(time.Minute)+warnedThen))
 	unread.Instances, unread.Groups = nil, nil
 	in("nor by its lease's end in an unread region that no pass of this process has seen", unread)
@@ -69,7 +68,7 @@ func TestJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	in("but by one that an earlier pass has seen", unread,
 		says("flex-start: requeued: the lease of its nodes ends or maintenance of a host begins at 2026-11-21T12:01:00Z, before its time limit"), requeued)
 	situations(t, with("lease_end_warning: 600"))("a job is only warned where it is not to be requeued",
-		seen(runsFor("5:00:00", time.Minute), asks, told(7, endsAt(time.Minute)+warnedThen)))
+		seen(runsFor("5:00:00", time.Minute), asksSignal, told(7, endsAt(time.Minute)+warnedThen)))
 }
 
 // A list lacks a machine of a job that has been signalled, perhaps the one that ends first.

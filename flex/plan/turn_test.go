@@ -36,8 +36,7 @@ var asksForNine = []string{"create group alpha-a3-job-9 in us-central1", "reques
 // B9: the requests of one nodeset do not take the last places of a region, which nodesets without a
 // request may need.
 func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
-	cfg := alphaConfig // us-central1 has nodesets a3 and fix, and bulk, which makes no requests
-	cfg.Options.MaxActiveRequests = 4
+	cfg := withRequests(4) // us-central1 has nodesets a3 and fix, and bulk, which makes no requests
 	another := and(awaits(9, "alpha-a3-9"))
 	waits := []string{`set AdminComment of job 9: "flex-start: waiting for its turn: place 1 in us-central1, which has at most 4 active requests"`}
 	assert.Equal(t, asksForNine, actions(planOf(cfg, seen(hogged(1, mig.Accepted), another))))

@@ -111,14 +111,6 @@ var stories = []struct {
 		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "RESOURCE_POOL_EXHAUSTED: none left", time.Hour))
 		s.because("alpha-a3-1", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "bad GPU", "root")
 	}, "812"},
-	{"a job that waits at Google while another job has the only license", func(s *world) {
-		s.behindDoor(812, "alpha-a3-0")
-		s.group(812, request("a1", mig.Accepted, "alpha-a3-0", "RESOURCE_POOL_EXHAUSTED: none left", time.Hour))
-		s.Snap.Allowances = slurm.Allowances{
-			Licenses: map[string]*slurm.Allowance{"lic": {Limit: "Licenses", Of: "license/lic", Most: 1, Used: 1}},
-			Charges:  map[uint32]slurm.Charge{812: {Licenses: "lic"}},
-		}
-	}, "812"},
 	{"a component that is too long for its partition", func(s *world) { s.component(s.pending(816, "PartitionTimeLimit"), 815, 1) }, "815+1"},
 	{"a pending job of a partition without flex nodes", func(s *world) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
 	{"a pending job of a nodeset that is blocked", func(s *world) { s.block(twoBoots); s.pending(816, "Resources") }, "816"},
@@ -169,12 +161,6 @@ var stories = []struct {
 		set.Flex.OnLeaseEnd = config.RequeueFirst
 		s.up(813, "alpha-a3-[2-4]", slurm.JobRunning, 2*time.Hour)
 	}, "813"},
-	{"a component that waits for other components", func(s *world) {
-		s.up(813, "alpha-a3-2", slurm.JobConfiguring, 2*time.Hour)
-		s.waiting(814, "alpha-a3-3")
-		s.component(&s.Snap.Jobs[0], 813, 0)
-		s.component(&s.Snap.Jobs[1], 813, 1)
-	}, "813"},
 	{"a job with a time limit beyond the rest of a lease", func(s *world) {
 		s.pending(816, "Resources")
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Loss, Reason: "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.KeepsNone}.String()
@@ -204,7 +190,6 @@ var stories = []struct {
 		s.pending(820, "JobHeldUser").HetID = 820
 		s.component(s.pending(821, "JobHeldUser"), 820, 1)
 	}, "820+1"},
-	{"a component that is gone", func(s *world) { s.components(820) }, "820+2"},
 	{"a node that no job has", nil, "alpha-a3-3"},
 	{"a node that waits", (*world).fill, "alpha-a3-0"},
 	{"a node that a job runs on", (*world).fill, "alpha-a3-2"},

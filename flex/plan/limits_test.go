@@ -313,6 +313,16 @@ func TestJobThatSlurmCannotPlanBehindRestingTasksGetsNodes(t *testing.T) {
 	}
 }
 
+func TestJobsBehindRestingTasksWaitSideBySide(t *testing.T) {
+	w := newLimitedPending()
+	w.waits(1, ml).ArrayTask = "2-9%2"
+	for range 3 {
+		w.waits(1, chem)
+	}
+	w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
+	assert.Len(t, plan.Compute(scene.Of(w.Config, w.Snap)).Unasked, 4)
+}
+
 func TestJobThatSlurmHasNotPlannedReadsForWhichJobNodesAreKept(t *testing.T) {
 	w := newLimitedPending()
 	w.waits(8, ml)

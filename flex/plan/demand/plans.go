@@ -349,9 +349,15 @@ func (h *handout) keepFor(j *slurm.Job) {
 				fit++
 			}
 		}
-		isShort := fit < j.NodeCount || !h.isOverdue(j)
-		if h.short[set] == nil && fit > 0 && isShort && all >= j.NodeCount && h.surelyTakes(j, set) && h.limits.obstacle(j, set) == "" {
+		if h.short[set] != nil || fit == 0 || all < j.NodeCount || !h.surelyTakes(j, set) || h.limits.obstacle(j, set) != "" {
+			continue
+		}
+		switch spare := h.fitting(set, j, nil); {
+		case fit < j.NodeCount, !h.isOverdue(j) && len(spare) < j.NodeCount:
 			h.short[set] = j
+			return
+		case !h.isOverdue(j):
+			h.named = append(h.named, spare[:j.NodeCount]...)
 			return
 		}
 	}
@@ -395,7 +401,7 @@ func (h *handout) obstacleAt(j *slurm.Job, set *config.NodeSet) string {
 // keptFrom returns for which more important job the free nodes of the nodeset are kept; empty for none.
 func (h *handout) keptFrom(j *slurm.Job, set *config.NodeSet) string {
 	by := h.short[set]
-	if by == nil || by == j {
+	if by == nil || scene.ByImportance(by, j) >= 0 {
 		return ""
 	}
 	return fmt.Sprintf("free nodes of nodeset %s are kept for job %s, which is more important and needs %d", set.Name, by.Name(), by.NodeCount)

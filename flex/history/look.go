@@ -32,7 +32,7 @@ func (l *look) findRuns() {
 			l.runs[j] = true
 		}
 	}
-	for _, d := range l.scene.Doors() {
+	for _, d := range l.scene.Doors {
 		if d.Taker != nil && d.Named() && d.Opened(l.scene.Seen.Now) && !slices.ContainsFunc(d.Nodes, isComing) {
 			l.runs[d.Taker] = true
 		}

@@ -102,7 +102,7 @@ func (g *gauges) limits(s *scene.Scene, p plan.Plan) {
 // count counts nodes, requests and machines. It returns the number of machines that belong to no
 // node, by region.
 func count(s *scene.Scene, sets map[string]*tally) (orphans map[string]int) {
-	for _, n := range s.Nodes() {
+	for _, n := range s.Nodes {
 		sets[n.Set.Name].nodes[view.Word(n.State)]++
 	}
 	for _, g := range s.Seen.Groups {
@@ -113,7 +113,7 @@ func count(s *scene.Scene, sets map[string]*tally) (orphans map[string]int) {
 		}
 	}
 	orphans = map[string]int{}
-	for _, in := range s.Machines() {
+	for _, in := range s.Machines {
 		switch {
 		case in.Leaving() || !s.Belongs(in):
 		case in.Node == nil:

@@ -142,7 +142,7 @@ func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, cou
 // usesOfMachines returns the rest of each lease: from where the history ends, up to the end of the lease
 // or, if that is earlier, of its jobs.
 func usesOfMachines(s *scene.Scene) (all []use) {
-	for _, in := range s.Machines() {
+	for _, in := range s.Machines {
 		set := s.Config.FlexSetOf(in.Name)
 		if set == nil || !s.Belongs(in) || in.Created.IsZero() {
 			continue
@@ -182,7 +182,7 @@ func servesUntil(s *scene.Scene, in scene.Machine, jobs []*slurm.Job) (until tim
 // usesOfNodes returns what the nodes without a machine may take that live requests name or that count as
 // asked for.
 func usesOfNodes(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all []use) {
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		job, live := m.Owner(), s.Recalled().RequestsOf(m.Name)
 		lease, counts := asked(m)
 		if len(live) > 0 {

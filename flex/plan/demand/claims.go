@@ -55,7 +55,7 @@ func (w *Wanted) gather() {
 	var all []*Claim
 	byGroup := map[string]*Claim{}
 	ranks := map[rank]int{}
-	for _, m := range w.Nodes() {
+	for _, m := range w.Nodes {
 		job := m.Owner()
 		queued := job != nil && m.Set.Flex.Provisioning == config.Queued && !m.Set.IsStatic(m.Index)
 		part := 0

@@ -34,7 +34,7 @@ type Wanted struct {
 // it serves.
 func Match(s *scene.Scene) *Wanted {
 	w := &Wanted{
-		Scene: s, of: make([]*Claim, len(s.Nodes())), GroupOf: map[mig.GroupID]bool{},
+		Scene: s, of: make([]*Claim, len(s.Nodes)), GroupOf: map[mig.GroupID]bool{},
 		Incomplete: map[uint32]bool{}, survivors: map[uint32][]*scene.Node{}, Short: map[uint32]bool{},
 		ends: map[*scene.Door]string{},
 	}
@@ -54,7 +54,7 @@ func Match(s *scene.Scene) *Wanted {
 // findEnds notes why the pass ends doors. Another process than the daemon ends only those that no job
 // can use any more.
 func (w *Wanted) findEnds() {
-	for _, d := range w.Doors() {
+	for _, d := range w.Doors {
 		switch stage, why := StageOf(w.Scene, d); {
 		case !w.Seen.Promises && stage != DoorEnded:
 		case stage == DoorEnded || stage == DoorBroken || stage == DoorLate:

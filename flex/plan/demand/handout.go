@@ -77,7 +77,7 @@ func handOut(s *scene.Scene) handed {
 			}
 		}
 	}
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if h.sets[m.Set] && m.Cold && IsOpenToPlans(s, m) && !planned[m.Name] && m.Changed == nil {
 			h.free[m.Set] = append(h.free[m.Set], m.Name)
 		}
@@ -114,14 +114,14 @@ func (h *handout) places(j *slurm.Job) []*config.NodeSet { return PlacesOf(h.Sce
 // has, except those that keep_idle keeps for any job.
 func (h *handout) leftMachines() (left []*scene.Node) {
 	ends := map[*scene.Node]bool{}
-	for _, d := range h.Doors() {
+	for _, d := range h.Doors {
 		if stage, _ := StageOf(h.Scene, d); stage == DoorEnded || stage == DoorBroken || stage == DoorLate {
 			for _, m := range h.NodesNamed(d.Nodes) {
 				ends[m] = len(m.Holders) == 0 || len(m.Holders) == 1 && m.Holders[0] == d.Taker
 			}
 		}
 	}
-	for _, m := range h.Nodes() {
+	for _, m := range h.Nodes {
 		isFree := ends[m] || m.Door == nil && m.Power == scene.On && !m.Taken() && (m.Cover || m.Set.Flex.KeepIdle == 0)
 		if h.sets[m.Set] && (isFree && isSound(h.Scene, m) && m.Machines[0].Origin().ForJobs() || m.Cover && h.isUnclaimed(m)) {
 			left = append(left, m)
@@ -150,7 +150,7 @@ const offerFor = 2 * time.Minute
 // door: Slurm alone knows what fits it.
 func (h *handout) offer(left []*scene.Node) {
 	idle := map[*config.NodeSet][]*scene.Node{}
-	for _, m := range h.Nodes() {
+	for _, m := range h.Nodes {
 		if isWarm(m) && !slices.Contains(left, m) {
 			idle[m.Set] = append(idle[m.Set], m)
 		}

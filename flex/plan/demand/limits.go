@@ -42,7 +42,7 @@ type limits struct {
 // limitsOf returns the limits, including the use by jobs that have a door.
 func limitsOf(s *scene.Scene) *limits {
 	l := &limits{Scene: s, taken: map[*slurm.Allowance]int64{}}
-	for _, d := range s.Doors() {
+	for _, d := range s.Doors {
 		if d.Job != nil && d.Job.State.Waits() && d.Place == 0 && !d.Changed && len(d.Nodes) > 0 {
 			l.count(d.Job, s.Config.FlexSetOf(d.Nodes[0]), len(d.Nodes), 1)
 		}

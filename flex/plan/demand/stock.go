@@ -74,7 +74,7 @@ func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 // shortOf returns the stock of that nodeset of places which has most free nodes, if these are too few
 // for the job; otherwise nil. It leaves out nodesets without known nodes that may fit the job.
 func (t stocks) shortOf(j *slurm.Job, places []*config.NodeSet) *stock {
-	isKnown := slices.ContainsFunc(t.scene.Nodes(), func(m *scene.Node) bool { return slices.Contains(places, m.Set) && j.FitsAlike(*m.Node) })
+	isKnown := slices.ContainsFunc(t.scene.Nodes, func(m *scene.Node) bool { return slices.Contains(places, m.Set) && j.FitsAlike(*m.Node) })
 	var most *stock
 	for _, set := range places {
 		of := t.count(set, j, isKnown)
@@ -101,7 +101,7 @@ func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
 	}
 	of := &stock{set: set, others: map[string]int{}}
 	t.of[key] = of
-	for _, m := range t.scene.Nodes() {
+	for _, m := range t.scene.Nodes {
 		if m.Set != set {
 			continue
 		}

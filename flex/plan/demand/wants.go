@@ -209,7 +209,7 @@ func tasksAtWork(s *scene.Scene) map[uint32]int {
 			count[j.Array()]++
 		}
 	}
-	for _, d := range s.Doors() {
+	for _, d := range s.Doors {
 		switch {
 		case d.Place != 0, d.Changed:
 		case d.Taker != nil && d.Taker.Array() != 0:

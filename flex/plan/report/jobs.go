@@ -199,7 +199,7 @@ func waited(s *scene.Scene) map[uint32]bool {
 	for id, text := range s.Seen.Told {
 		jobs[id] = memo.IsOurs(text)
 	}
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if memo.IsWait(m.Comment) {
 			for _, j := range m.Holders {
 				jobs[j.ID] = true

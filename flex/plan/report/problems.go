@@ -139,7 +139,7 @@ func (f *findings) failedBoots() {
 
 // badHosts reports the machines on the hosts of machines that failed their health check.
 func (f *findings) badHosts() {
-	for _, in := range f.Machines() {
+	for _, in := range f.Machines {
 		if earlier, bad := f.IsOnBadHost(in); bad {
 			f.Add("bad-host", in.Name, "instance %s is on host %s again: %s at %s",
 				in.Name, in.Host, rules.HealthText(earlier.Node, earlier.Why), earlier.At.UTC().Format(time.RFC3339))
@@ -156,7 +156,7 @@ func (f *findings) lostMachines(losses []scene.Loss) {
 // billedOtherwise reports our instances with a provisioning model other than their nodeset's,
 // whatever their template contains.
 func (f *findings) billedOtherwise() {
-	for _, in := range f.Machines() { // sorted by name
+	for _, in := range f.Machines { // sorted by name
 		if in.Node == nil || !f.Ours(in) || in.Leaving() || in.Unread != "" {
 			continue
 		}
@@ -169,7 +169,7 @@ func (f *findings) billedOtherwise() {
 
 // outsiders reports the instances that their group denies.
 func (f *findings) outsiders() {
-	for _, in := range f.Machines() {
+	for _, in := range f.Machines {
 		if (!in.Leaving() || in.Stopped()) && f.IsOutsider(*in.Instance) {
 			f.Problems = append(f.Problems, scene.Outsider(*in.Instance))
 		}
@@ -179,7 +179,7 @@ func (f *findings) outsiders() {
 // doubles reports the nodes that have several machines. A name is unique only within a zone. All
 // machines of a node but one are billed for nothing.
 func (f *findings) doubles() {
-	for _, m := range f.Nodes() {
+	for _, m := range f.Nodes {
 		var zones []string
 		for _, in := range m.Machines {
 			if !in.Leaving() {
@@ -195,7 +195,7 @@ func (f *findings) doubles() {
 
 // unclearNodes reports the nodes that slurmflex leaves alone because their state is unknown.
 func (f *findings) unclearNodes() {
-	for _, m := range f.Nodes() {
+	for _, m := range f.Nodes {
 		if m.Power == scene.Unclear && !rules.IsSkipped(f.Scene, slurm.NodeRow, m.Name) {
 			f.Add("state-unknown", m.Name, "node %s is left alone: state %s is not understood", m.Name, m.State)
 		}
@@ -206,7 +206,7 @@ func (f *findings) unclearNodes() {
 // or made smaller.
 func (f *findings) unconfigured() {
 	made := map[string]bool{}
-	for _, in := range f.Machines() {
+	for _, in := range f.Machines {
 		made[in.Name] = made[in.Name] || f.Ours(in) && !in.Leaving()
 	}
 	jobs := slices.Clone(f.Seen.Jobs)
@@ -237,7 +237,7 @@ func (f *findings) unserved() {
 			paid[set] = append(paid[set], name)
 		}
 	}
-	for _, in := range f.Machines() {
+	for _, in := range f.Machines {
 		if f.Ours(in) && !in.Leaving() && in.Unread == "" {
 			note(in.Name, in.Created)
 		}
@@ -275,7 +275,7 @@ func (f *findings) stuck(held []demand.Wait) {
 // waits for machines of some. Google's queue has no such limit.
 func (f *findings) fullSets(held []demand.Wait) {
 	open, behind, reported := map[string]int{}, map[string]*slurm.Job{}, map[string]bool{}
-	for _, m := range f.Nodes() {
+	for _, m := range f.Nodes {
 		switch d := m.Door; {
 		case demand.IsOpenToPlans(f.Scene, m):
 			open[m.Set.Name]++
@@ -305,7 +305,7 @@ func withdrawnFrom(s *scene.Scene, d *scene.Door) string {
 
 // withdrawn reports the nodes that an admin has withdrawn while jobs wait for them at Google.
 func (f *findings) withdrawn() {
-	for _, d := range f.Doors() {
+	for _, d := range f.Doors {
 		if names := slurm.Fold(demand.Withdrawn(f.Scene, d)); names != "" {
 			f.Add("node-withdrawn", d.Address, "job %s waits at Google for machines of %s, which cannot be used now: it keeps its place until they exist, so resume them before (scontrol update nodename=%[2]s state=resume), or delete the reservation that has them", d.Address, names)
 		}

@@ -182,7 +182,7 @@ func (s builder) noteHidden(g *mig.Group) {
 	if read {
 		return
 	}
-	for _, m := range s.nodes { // the records of its requests may be gone
+	for _, m := range s.Nodes { // the records of its requests may be gone
 		of := func(j *slurm.Job) bool { return IsFor(g.Stamp, j) }
 		if m.Name == g.Stamp.Node || g.Stamp.ForJobs() && m.Set.Name == g.Stamp.NodeSet && (len(m.Holders) == 0 || slices.ContainsFunc(m.Holders, of)) {
 			s.note(m.Name).mayShow = true

@@ -129,7 +129,7 @@ type End struct {
 // addEnds finds, for each job, the machine that ends first. In an unread region an end that this
 // process saw earlier counts.
 func (s builder) addEnds() {
-	for _, m := range s.nodes {
+	for _, m := range s.Nodes {
 		for _, in := range m.Machines {
 			if in.Until().IsZero() || !s.Ours(in) {
 				continue

@@ -117,7 +117,7 @@ func (m *Node) IsTakenDown() bool {
 
 // Losses returns the machines that are gone while jobs hold their nodes.
 func (s *Scene) Losses() (losses []Loss) {
-	for _, m := range s.nodes {
+	for _, m := range s.Nodes {
 		cause, ended := s.LossOf(m)
 		if cause == "" || m.Owner() == nil {
 			continue

@@ -26,15 +26,16 @@ type Scene struct {
 	Groups []*mig.Group
 	// The groups that were read and that no newer slurmflex created, in the same order.
 	UsableGroups []*mig.Group
-	Holds        []Hold   // our reservations, in Slurm's order
-	Problems     Problems // the rows, instances and groups that slurmflex left alone
+	Nodes        []*Node   // the flex nodes that Slurm shows, sorted by nodeset and index
+	Machines     []Machine // all instances, sorted by name and zone
+	Holds        []Hold    // our reservations, in Slurm's order
+	Doors        []*Door   // those for jobs that wait pending, in the same order
+	Problems     Problems  // the rows, instances and groups that slurmflex left alone
 
-	nodes    []*Node                      // flex nodes that Slurm shows, by nodeset and index
-	table    map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
-	strays   map[string]*record           // other names of nodes and instances
-	machines []Machine                    // all instances, sorted by name and zone
-	groups   map[mig.GroupID]*groupRecord // the cluster's groups, and the groups of all instances
-	sets     map[string]*setRecord        // by nodeset
+	table  map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
+	strays map[string]*record           // other names of nodes and instances
+	groups map[mig.GroupID]*groupRecord // the cluster's groups, and the groups of all instances
+	sets   map[string]*setRecord        // by nodeset
 	// Every job in the queue, in any state; nil: its row could not be read.
 	jobs   map[uint32]*slurm.Job
 	hidden map[string]string // see Snapshot.Hidden
@@ -42,7 +43,6 @@ type Scene struct {
 	sharers map[mig.Stamp]string
 	ends    map[uint32]End // when the first machine of each job ends
 	covers  []Hold         // the reservations that close powered-down nodes
-	doors   []*Door        // the reservations for jobs that wait pending
 
 	anyJob, anyNode bool // an unreadable job may have any ID, or hold any node
 	anyHold         bool // a reservation is unreadable
@@ -104,7 +104,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 	for i := range snap.Jobs {
 		s.addJob(&snap.Jobs[i])
 	}
-	for _, m := range s.nodes {
+	for _, m := range s.Nodes {
 		if m.hasComeUp() {
 			m.Power = On
 		}
@@ -116,7 +116,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		s.addGroup(&snap.Groups[i])
 	}
 	s.sortGroups()
-	for _, m := range s.nodes {
+	for _, m := range s.Nodes {
 		slices.SortFunc(m.Holders, s.byClaim(m))
 	}
 	s.addMachines()

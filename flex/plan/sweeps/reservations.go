@@ -114,7 +114,7 @@ func mayHaveLease(s *scene.Scene, m *scene.Node) bool {
 // these reservations are for host maintenance.
 func allEnds(s *scene.Scene) (nodes map[string][]string, maintained map[string]bool) {
 	nodes, maintained = map[string][]string{}, map[string]bool{}
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if m.Power != scene.On && m.Power != scene.Rising || m.Door != nil { // the boot may delay the job's end
 			continue
 		}

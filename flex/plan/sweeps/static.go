@@ -15,7 +15,7 @@ import (
 // starts, and after their lease has ended. Slurm itself never does.
 func powerUpStatic(s *Step) {
 	var names []string
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
 			!s.IsUnread(m) && !s.Present(m.Name) {
 			names = append(names, m.Name)
@@ -29,7 +29,7 @@ func powerUpStatic(s *Step) {
 // ten nodes are due and one place is free, they are renewed one at a time.
 func renewStatic(s *Step) {
 	p := placesOfStatic(s.Wanted)
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		early := m.Set.Flex.RenewBefore
 		if early == 0 || !m.Set.IsStatic(m.Index) || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
 			m.State.Has(slurm.PowerDown) {
@@ -51,7 +51,7 @@ func renewStatic(s *Step) {
 // will need. Nodes that an admin keeps out of service need none.
 func placesOfStatic(w *demand.Wanted) rules.Places {
 	p := rules.PlacesNow(w)
-	for _, m := range w.Nodes() {
+	for _, m := range w.Nodes {
 		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
 			len(w.RequestsOf(m.Name)) == 0 {
 			p.Take(renewal(w, m))

@@ -189,7 +189,7 @@ func (o *openLease) race(l *look) {
 	case o.RaceLost > 0:
 	case l.scene.StartsOutside(o.Job, o.NodeSet):
 		o.Losing = true
-	case l.scene.Job(o.Job) != nil:
+	case l.scene.Jobs[o.Job] != nil:
 		o.Losing = false
 	}
 }

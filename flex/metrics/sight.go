@@ -193,14 +193,19 @@ func (g *gauges) regions(s *scene.Scene, unseen map[string]error, orphans map[st
 
 // cluster adds the counts of the whole cluster.
 func (g *gauges) cluster(s *scene.Scene) {
-	reserved := 0
+	reserved, held := 0, 0
 	for _, h := range s.Holds {
 		if h.Kind == memo.LeaseHold {
 			reserved++
 		}
 	}
+	for _, j := range s.Seen.Jobs {
+		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.ExplainsHold(s.Seen.Told[j.ID]) {
+			held++
+		}
+	}
 	g.add("slurmflex_reservations", "Slurm reservations that keep jobs off the ends of leases.", float64(reserved))
-	g.add("slurmflex_held_jobs", "Jobs held for a reason that slurmflex wrote into their AdminComment.", float64(len(scene.HeldJobs(s))))
+	g.add("slurmflex_held_jobs", "Jobs held for a reason that slurmflex wrote into their AdminComment.", float64(held))
 	unread := map[string]int{}
 	for _, row := range s.Seen.Unread {
 		unread[row.Kind]++

@@ -107,7 +107,9 @@ func (u LimitUse) with(s *scene.Scene, more use) LimitUse {
 		}
 		lasts = max(0, until.Sub(scene.Later(more.from, u.From)))
 	}
-	u.Whole = u.Whole.Plus(s.Seen.Spent.Hours[more.set.Name].Times(more.count * lasts.Hours()))
+	perHour, hours := s.Seen.Spent.Hours[more.set.Name], more.count*lasts.Hours()
+	u.Whole.GPU += perHour.GPU * hours
+	u.Whole.Cost += perHour.Cost * hours
 	return u
 }
 
@@ -186,7 +188,7 @@ func usesOfNodes(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, c
 		job, live := m.Owner(), s.Recalled().RequestsOf(m.Name)
 		lease, counts := asked(m)
 		if len(live) > 0 {
-			job, lease, counts = cmp.Or(job, s.Job(live[0].Group.Stamp.Job)), live[0].Request.Duration, true
+			job, lease, counts = cmp.Or(job, s.Jobs[live[0].Group.Stamp.Job]), live[0].Request.Duration, true
 		}
 		if counts && !s.HasMachine(m.Name) {
 			all = append(all, use{set: m.Set, job: job, count: 1, lease: lease})

@@ -161,7 +161,7 @@ func NewClaim(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part i
 // empty if no such group exists. The size of the group depends on the template and the
 // configuration. Nodes that already wait keep their group when either changes.
 func askedIn(s *scene.Scene, m *scene.Node, job *slurm.Job) (part string) {
-	for _, r := range s.RequestsOf(m.Name) {
+	for _, r := range m.Requests {
 		stamp := r.Group.Stamp
 		if stamp.Job != job.ID || stamp.NodeSet != m.Set.Name || stamp.Node != "" {
 			continue
@@ -181,7 +181,7 @@ func risesByItself(s *scene.Scene, m *scene.Node) bool {
 	if m.Set.IsStatic(m.Index) || hasOwnGroup(s, m) {
 		return true
 	}
-	return m.LastBusyTime.IsZero() && m.State.IsIdle() && len(s.RequestsOf(m.Name)) == 0 &&
+	return m.LastBusyTime.IsZero() && m.State.IsIdle() && len(m.Requests) == 0 &&
 		len(m.Machines) == 0
 }
 
@@ -189,7 +189,7 @@ func risesByItself(s *scene.Scene, m *scene.Node) bool {
 // created or is creating its machine.
 func hasOwnGroup(s *scene.Scene, m *scene.Node) bool {
 	own := func(g *mig.Group) bool { return g != nil && g.Stamp.Node == m.Name && g.Stamp.Job == 0 }
-	for _, r := range s.RequestsOf(m.Name) {
+	for _, r := range m.Requests {
 		if own(r.Group) {
 			return true
 		}

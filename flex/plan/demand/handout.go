@@ -136,7 +136,7 @@ func isSound(s *scene.Scene, m *scene.Node) bool {
 	const unfit = slurm.PowerDown | slurm.PoweringDown | slurm.NotResponding | slurm.Drain | slurm.Fail | slurm.Maintenance
 	_, known := s.FreeUntil(m)
 	return known && !m.Machines[0].Lost() && m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && !m.Doubted &&
-		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(s.RequestsOf(m.Name)) == 0 && !s.IsUnread(m) && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
+		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(m.Requests) == 0 && !s.IsUnread(m) && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
 }
 
 // offerFor is how long a machine that a job has left is offered to others: several cycles of
@@ -294,7 +294,7 @@ func (h *handout) isPlannable(m *scene.Node, j *slurm.Job) bool {
 	case !isAwaited(h.Scene, m):
 		return false
 	}
-	lease := h.RequestsOf(m.Name)[0].Request.Duration
+	lease := m.Requests[0].Request.Duration
 	return lease == 0 || lease >= scene.Lease(m.Set.Flex, []*slurm.Job{j})
 }
 

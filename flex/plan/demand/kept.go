@@ -71,7 +71,7 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 	case len(m.Machines) != 1:
 		return false
 	}
-	job := w.Job(m.Machines[0].Origin().Job)
+	job := w.Jobs[m.Machines[0].Origin().Job]
 	return job != nil && job.State == slurm.JobCompleting
 }
 

@@ -165,7 +165,7 @@ func (t stocks) unused(m *scene.Node, j *slurm.Job) string {
 
 // endOf returns when a job at work ends at the latest; zero if unknown.
 func endOf(s *scene.Scene, j *slurm.Job) time.Time {
-	end := s.FirstEnd(j).At
+	end := s.Ends[j.ID].At
 	if j.Limit.Kind == slurm.LimitSet && !j.Start.IsZero() && j.State.AtWork() {
 		if limit := j.Start.Add(j.Limit.Duration); end.IsZero() || limit.Before(end) {
 			end = limit

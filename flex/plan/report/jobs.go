@@ -82,7 +82,7 @@ func LossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 // notified of no longer applies. Otherwise it is empty. A warned job keeps its text while it is
 // unknown whether a machine of it is lost: the end may be that machine's.
 func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
-	end := s.FirstEnd(j).At
+	end := s.Ends[j.ID].At
 	text := memo.OwnComment
 	switch {
 	case isWarned(s, j) && missesMachine(s, j):

@@ -265,8 +265,8 @@ func (f *findings) unserved() {
 func (f *findings) stuck(held []demand.Wait) {
 	for _, w := range held {
 		if w.IsStuck(f.Seen.Now) {
-			f.Add("job-stuck", f.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters; backfill plans no job of a QOS with NoReserve or MinPrioThreshold",
-				f.Job(w.Job).Name(), w.NodeSet, scene.Roughly(f.Seen.Now.Sub(w.Since)), w.Obstacle)
+			f.Add("job-stuck", f.Jobs[w.Job].Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters; backfill plans no job of a QOS with NoReserve or MinPrioThreshold",
+				f.Jobs[w.Job].Name(), w.NodeSet, scene.Roughly(f.Seen.Now.Sub(w.Since)), w.Obstacle)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func (f *findings) fullSets(held []demand.Wait) {
 		}
 	}
 	for _, w := range held {
-		j, less := f.Job(w.Job), behind[w.NodeSet]
+		j, less := f.Jobs[w.Job], behind[w.NodeSet]
 		if w.Barred || less == nil || j.Priority <= less.Priority || open[w.NodeSet] >= j.NodeCount || reported[w.NodeSet] {
 			continue
 		}

@@ -189,7 +189,7 @@ func (s *Scene) StartsOutside(job uint32, nodeset string) bool {
 	outside := func(nodes []string) bool {
 		return len(nodes) > 0 && !slices.ContainsFunc(s.NodesNamed(nodes), func(m *Node) bool { return m.Set.Name == nodeset })
 	}
-	if j := s.Job(job); j != nil && j.State.HoldsNodes() {
+	if j := s.Jobs[job]; j != nil && j.State.HoldsNodes() {
 		return outside(j.Nodes)
 	}
 	return slices.ContainsFunc(s.Doors, func(d *Door) bool {

@@ -20,8 +20,8 @@ func (s builder) skipRows() {
 		switch id := row.Job(); {
 		case id == 0:
 			s.anyJob = true
-		case s.jobs[id] == nil:
-			s.jobs[id] = nil // the job is in the queue
+		case s.Jobs[id] == nil:
+			s.Jobs[id] = nil // the job is in the queue
 		}
 		if row.State != "" && !row.State.HoldsNodes() {
 			continue

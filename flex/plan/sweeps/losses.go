@@ -58,7 +58,7 @@ func takeDownLost(s *Step) {
 // takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
 // it.
 func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) string {
-	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, w.Job(id), losses), why))
+	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, w.Jobs[id], losses), why))
 }
 
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as
@@ -95,7 +95,7 @@ func recoverVanished(s *Step) {
 func reportDown(s *Step) {
 	for _, m := range s.Nodes {
 		if m.Power == scene.On && m.State.Base == slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.RebootIssued) == 0 && !m.Taken() && !m.IsTakenDown() &&
-			(s.HasMachine(m.Name) || len(s.RequestsOf(m.Name)) > 0) {
+			(s.HasMachine(m.Name) || len(m.Requests) > 0) {
 			s.Problems.Add("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
 				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name)
 		}

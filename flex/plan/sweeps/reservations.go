@@ -78,7 +78,7 @@ func deleteFormer(s *Step) {
 	for _, h := range s.Holds {
 		if h.Kind == memo.FormerHold {
 			a := action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "slurmflex no longer creates such reservations"}
-			if j := s.Job(h.Job); j != nil && j.Reservation == h.Name {
+			if j := s.Jobs[h.Job]; j != nil && j.Reservation == h.Name {
 				a.Job, a.Address = j.ID, j.Address()
 			}
 			s.do(a)

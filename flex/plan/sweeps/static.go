@@ -53,7 +53,7 @@ func placesOfStatic(w *demand.Wanted) rules.Places {
 	p := rules.PlacesNow(w)
 	for _, m := range w.Nodes {
 		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
-			len(w.RequestsOf(m.Name)) == 0 {
+			len(m.Requests) == 0 {
 			p.Take(renewal(w, m))
 		}
 	}

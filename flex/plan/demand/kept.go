@@ -86,14 +86,6 @@ func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
 	return names
 }
 
-// MayHaveSurvivors reports whether the door has survivors, or may have some that could not be read:
-// nodes that booted before the job lost others.
-func MayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
-	return len(Survivors(s, d)) > 0 || slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool {
-		return m.Set.Flex.Salvage && s.IsUnread(m) && m.Power == scene.On && m.BootTime.Before(d.At)
-	})
-}
-
 // keptTooLong returns why the machines that a job keeps behind its door stop waiting for the
 // replacement; empty if they continue to wait.
 func keptTooLong(s *scene.Scene, d *scene.Door) string {

@@ -292,11 +292,3 @@ func (h *handout) lateWaits() (held []Wait) {
 	}
 	return held
 }
-
-// UnreadAllowances reports that Slurm's limits could not be read.
-func UnreadAllowances(s *scene.Scene) []scene.Problem {
-	if s.Seen.AllowancesErr == nil {
-		return nil
-	}
-	return []scene.Problem{scene.NewProblem("unread-limits", "", "the limits of accounts, QOS and licenses could not be read, and machines may be requested for jobs that a limit holds back: %v", s.Seen.AllowancesErr)}
-}

@@ -71,15 +71,3 @@ const stuckAfter = 5 * time.Minute
 func (w Wait) IsStuck(now time.Time) bool {
 	return !w.Since.IsZero() && now.Sub(w.Since) >= stuckAfter
 }
-
-// WithoutReason returns since when jobs of Plan.Held have waited without a reason, for the next
-// pass.
-func WithoutReason(held []Wait) map[uint32]time.Time {
-	sinces := map[uint32]time.Time{}
-	for _, w := range held {
-		if !w.Since.IsZero() {
-			sinces[w.Job] = w.Since
-		}
-	}
-	return sinces
-}

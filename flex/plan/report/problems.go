@@ -27,7 +27,7 @@ func Problems(w *demand.Wanted) scene.Problems {
 	f := findings{w.Scene, slices.Clone(w.Problems)}
 	f.unseenRegions()
 	f.unreadMembers()
-	f.Problems = append(f.Problems, demand.UnreadAllowances(w.Scene)...)
+	f.unreadAllowances()
 	f.unreadSpent()
 	f.skewedClock()
 	f.blockedSets()
@@ -99,6 +99,13 @@ func (f *findings) blockedSets() {
 		if b := f.Blocked(set); b != nil {
 			f.Add("nodeset-blocked", b.NodeSet, "%s; to unblock it: slurmflex unblock %s", b, b.NodeSet)
 		}
+	}
+}
+
+// unreadAllowances reports that Slurm's limits could not be read.
+func (f *findings) unreadAllowances() {
+	if err := f.Seen.AllowancesErr; err != nil {
+		f.Add("unread-limits", "", "the limits of accounts, QOS and licenses could not be read, and machines may be requested for jobs that a limit holds back: %v", err)
 	}
 }
 

@@ -183,20 +183,6 @@ func (s builder) arrayOf(address string) *slurm.Job {
 	return nil
 }
 
-// StartsOutside reports whether the job has nodes, or uses a door that has opened, and none of
-// these nodes is in the nodeset.
-func (s *Scene) StartsOutside(job uint32, nodeset string) bool {
-	outside := func(nodes []string) bool {
-		return len(nodes) > 0 && !slices.ContainsFunc(s.NodesNamed(nodes), func(m *Node) bool { return m.Set.Name == nodeset })
-	}
-	if j := s.Jobs[job]; j != nil && j.State.HoldsNodes() {
-		return outside(j.Nodes)
-	}
-	return slices.ContainsFunc(s.Doors, func(d *Door) bool {
-		return d.Job != nil && d.Job.ID == job && d.Named() && d.Opened(s.Seen.Now) && outside(d.Nodes)
-	})
-}
-
 // DoorsOf returns the doors of a job that waits pending, in the order of the job's list of
 // partitions.
 func (s *Scene) DoorsOf(job uint32) []*Door {

@@ -67,7 +67,7 @@ func (s *Scene) Covers(over memo.Cover) (all []Hold) {
 
 // RaisedAt returns the earliest time at which a daemon can last have raised the cover's purge_comp.
 func RaisedAt(h Hold) time.Time {
-	return memo.CoverRaised(h.Start.Add(h.Purge()))
+	return h.Start.Add(h.Purge() - memo.CoverGrace - time.Minute)
 }
 
 // IsAbandoned reports whether no daemon maintains the cover any longer.

@@ -169,7 +169,7 @@ func NodesInUse(s *scene.Scene) (names []string) {
 // until salvage_timeout.
 func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	start := s.Seen.Now.Add(demand.DoorAhead).Truncate(time.Second)
-	if demand.MayHaveSurvivors(s, d) {
+	if mayHaveSurvivors(s, d) {
 		return start
 	}
 	for _, m := range s.NodesNamed(d.Nodes) {
@@ -181,6 +181,14 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 		}
 	}
 	return start
+}
+
+// mayHaveSurvivors reports whether the door has survivors, or may have some that could not be read:
+// nodes that booted before the job lost others.
+func mayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
+	return len(demand.Survivors(s, d)) > 0 || slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool {
+		return m.Set.Flex.Salvage && s.IsUnread(m) && m.Power == scene.On && m.BootTime.Before(d.At)
+	})
 }
 
 // pushEvery is how long a door keeps its start before it is moved again. A move takes slurmctld 5 to
@@ -278,7 +286,7 @@ func (s *Step) keepCover(over memo.Cover, nodes []string) {
 		s.Soon = true // the reservation shows
 	default:
 		live, change := all[keep], slurm.ReservationChange{}
-		if !demand.SameSet(nodes, live.Nodes) {
+		if !slices.Equal(slices.Sorted(slices.Values(nodes)), slices.Sorted(slices.Values(live.Nodes))) {
 			change.Nodes = nodes
 		}
 		if ends := live.Start.Add(live.Purge()); over != memo.WarmCover && ends.Sub(now) < memo.CoverGrace-coverRaise {

@@ -36,7 +36,7 @@ func renewStatic(s *Step) {
 			continue
 		}
 		for _, in := range m.Machines {
-			if left := in.Until().Sub(s.Seen.Now); !in.Until().IsZero() && s.IsOld(in.Until(), -early) && rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) == rules.BarsNothing {
+			if left := in.Until().Sub(s.Seen.Now); !in.Until().IsZero() && s.IsOld(in.Until(), -early) && rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) {
 				p.Take(renewal(s.Wanted, m))
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
 				s.do(action.SetNodes{

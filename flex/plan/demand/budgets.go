@@ -121,13 +121,13 @@ func lasting(j *slurm.Job, flex *config.Flex) time.Duration {
 	return j.Limit.Duration + flex.JobDurationMargin
 }
 
-// Budgets are the limits, in the order of the configuration; none if the history could not be read,
+// budgets are the limits, in the order of the configuration; none if the history could not be read,
 // because it then holds back no job. A job that waits in several partitions counts in each.
-type Budgets []LimitUse
+type budgets []LimitUse
 
 // budgetsOf counts what machines and live requests may take; in unread regions, as last known. asked
 // returns the lease of a node that counts without a live request.
-func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all Budgets) {
+func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all budgets) {
 	spent := s.Seen.Spent
 	if len(spent.Of) == 0 {
 		return nil
@@ -223,18 +223,18 @@ func request(c *Claim) use {
 }
 
 // Take counts a request for the claim.
-func (all Budgets) Take(s *scene.Scene, c *Claim) { all.take(s, request(c)) }
+func (all budgets) Take(s *scene.Scene, c *Claim) { all.take(s, request(c)) }
 
-func (all Budgets) take(s *scene.Scene, more use) {
+func (all budgets) take(s *scene.Scene, more use) {
 	for i := range all {
 		all[i] = all[i].with(s, more)
 	}
 }
 
 // Obstacle returns the limit that a request for the claim would pass; empty if there is none.
-func (all Budgets) Obstacle(s *scene.Scene, c *Claim) string { return all.obstacle(s, request(c)) }
+func (all budgets) Obstacle(s *scene.Scene, c *Claim) string { return all.obstacle(s, request(c)) }
 
-func (all Budgets) obstacle(s *scene.Scene, more use) string {
+func (all budgets) obstacle(s *scene.Scene, more use) string {
 	what := "this job"
 	if more.job == nil {
 		what = "this node"

@@ -35,11 +35,7 @@ type Claim struct {
 	Missing []string // nodes that have neither an instance nor a request
 	First   []string // what must happen before anything can be requested
 
-	Notes
-}
-
-// Notes are what the rules need to know of a claim. Package rules notes them before it judges any claim.
-type Notes struct {
+	// What the rules need to know. Package rules notes it before it judges any claim.
 	Asked      scene.Asked // how long a request for the claim was live or refused
 	Incomplete string      // how its job has waited too long for the remaining nodes; empty: it has not
 }

@@ -27,7 +27,7 @@ type Wanted struct {
 	Handed handed                 // what jobs that wait pending get
 	ends   map[*scene.Door]string // why the pass ends doors
 
-	Budgets Budgets // the limits on GPU hours and money
+	Budgets budgets // the limits on GPU hours and money
 }
 
 // Match assigns every rising node in demand to a claim, and every live request to the claim that

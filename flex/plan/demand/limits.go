@@ -36,7 +36,7 @@ func (c ceiling) key() string {
 type limits struct {
 	*scene.Scene
 	taken   map[*slurm.Allowance]int64
-	budgets Budgets
+	budgets budgets
 }
 
 // limitsOf returns the limits, including the use by jobs that have a door.

@@ -254,16 +254,6 @@ func (c *Config) FlexRegions() []string {
 	return slices.Compact(regions)
 }
 
-// FlexZones returns the zones of the nodesets that slurmflex provisions, sorted.
-func (c *Config) FlexZones() []string {
-	var zones []string
-	for _, ns := range c.FlexSets() {
-		zones = append(zones, ns.Zones...)
-	}
-	slices.Sort(zones)
-	return slices.Compact(zones)
-}
-
 // Partition returns the partition of that name.
 func (c *Config) Partition(name string) (*Partition, bool) {
 	at, ok := slices.BinarySearchFunc(c.Partitions, name, func(p Partition, name string) int {

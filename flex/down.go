@@ -157,7 +157,7 @@ func (d *Down) observe(ctx context.Context) (snap scene.Snapshot, err error) {
 	} else {
 		d.R.memory.StartOver()
 		d.R.AllPolicies = true
-		snap, err = d.R.Observe(ctx)
+		snap, err = d.R.observe(ctx)
 	}
 	return snap, cmp.Or(err, ctx.Err())
 }

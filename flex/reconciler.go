@@ -80,9 +80,9 @@ func (r *Reconciler) hands() apply.Hands {
 	return apply.Hands{Slurm: r.Scheduler, Cloud: r.Cloud, Memory: &r.memory, Log: r.Log, Now: r.Now, Did: r.Watch.Did}
 }
 
-// Observe reads Slurm and the cloud, and adds what this process remembers and does. It fails if Slurm
+// observe reads Slurm and the cloud, and adds what this process remembers and does. It fails if Slurm
 // cannot be read. The snapshot names each region that cannot be read.
-func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
+func (r *Reconciler) observe(ctx context.Context) (scene.Snapshot, error) {
 	snap := r.memory.Begin(r.Now(), r.Config, r.BadHosts)
 	if err := r.observer().Read(ctx, &snap); err != nil {
 		// An interrupted reading proves nothing, so it must not look like an empty cluster.
@@ -128,7 +128,7 @@ func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...F
 
 // Look returns the observation and the plan of a pass, and changes nothing.
 func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, plan.Plan, error) {
-	snap, err := r.Observe(ctx)
+	snap, err := r.observe(ctx)
 	if err != nil {
 		return nil, plan.Plan{}, err
 	}

@@ -20,10 +20,11 @@ const lookAgain = time.Second
 // Reloader rereads the daemon's configuration file on HUP, and reports differences between the file and
 // the running configuration. An invalid file changes nothing.
 type Reloader struct {
-	File  string
-	Read  func() (*config.Config, error)
-	R     *Reconciler
-	Users []User           // users of the configuration other than the reconciler
+	File string
+	Read func() (*config.Config, error)
+	R    *Reconciler
+	// Use makes the users of the configuration other than the reconciler use another one.
+	Use   func(*config.Config)
 	Valid func(valid bool) // is called with the validity of the file
 	// Differ is called with the difference between the file and the running configuration; empty
 	// for none.
@@ -37,9 +38,6 @@ type Reloader struct {
 	said    string         // the last report about the file
 	between chan func()
 }
-
-// User uses the configuration of the last call to Use.
-type User interface{ Use(*config.Config) }
 
 // Start serves HUPs until ctx ends. The returned function waits until the last reload is done.
 func (l *Reloader) Start(ctx context.Context, hangups <-chan os.Signal) (wait func()) {
@@ -78,9 +76,7 @@ func (l *Reloader) reload(ctx context.Context) {
 		return
 	case l.between <- func() {
 		l.R.Config = next
-		for _, user := range l.Users {
-			user.Use(next)
-		}
+		l.Use(next)
 	}:
 	}
 	l.R.Log.Info("configuration reloaded", zap.String("file", l.File))

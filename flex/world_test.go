@@ -169,7 +169,7 @@ func (w *world) within(patience time.Duration) {
 // observed returns a new snapshot.
 func (w *world) observed() scene.Snapshot {
 	w.Helper()
-	snap, err := w.Observe(w.Context())
+	snap, err := w.observe(w.Context())
 	require.NoError(w, err)
 	return snap
 }

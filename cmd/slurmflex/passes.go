@@ -76,7 +76,7 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 	r.Watch, r.Promises = flex.Watchers{board, doors, r.Watch}, true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &flex.Reloader{
-		File: a.configPath, Read: a.config, R: r, Users: []flex.User{board, a.measures},
+		File: a.configPath, Read: a.config, R: r, Use: func(cfg *config.Config) { board.Use(cfg); a.measures.Use(cfg) },
 		Valid: a.measures.ConfigRead, Differ: board.NoteConfig,
 	}
 	var beside sync.WaitGroup

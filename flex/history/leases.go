@@ -187,11 +187,25 @@ func (o *openLease) race(l *look) {
 		}
 		o.Losing = false
 	case o.RaceLost > 0:
-	case l.scene.StartsOutside(o.Job, o.NodeSet):
+	case o.isPassedOver(l.scene):
 		o.Losing = true
-	case l.scene.Job(o.Job) != nil:
+	case l.scene.Jobs[o.Job] != nil:
 		o.Losing = false
 	}
+}
+
+// isPassedOver reports whether the job that the machine was created for has nodes, or uses a door that
+// has opened, and none of these nodes is in the machine's nodeset.
+func (o *openLease) isPassedOver(s *scene.Scene) bool {
+	outside := func(nodes []string) bool {
+		return len(nodes) > 0 && !slices.ContainsFunc(s.NodesNamed(nodes), func(m *scene.Node) bool { return m.Set.Name == o.NodeSet })
+	}
+	if j := s.Jobs[o.Job]; j != nil && j.State.HoldsNodes() {
+		return outside(j.Nodes)
+	}
+	return slices.ContainsFunc(s.Doors, func(d *scene.Door) bool {
+		return d.Job != nil && d.Job.ID == o.Job && d.Named() && d.Opened(s.Seen.Now) && outside(d.Nodes)
+	})
 }
 
 // isAnothers reports whether the machine serves, or will serve, a job that it was not created for.

@@ -32,7 +32,7 @@ func (l *look) findRuns() {
 			l.runs[j] = true
 		}
 	}
-	for _, d := range l.scene.Doors() {
+	for _, d := range l.scene.Doors {
 		if d.Taker != nil && d.Named() && d.Opened(l.scene.Seen.Now) && !slices.ContainsFunc(d.Nodes, isComing) {
 			l.runs[d.Taker] = true
 		}
@@ -71,14 +71,14 @@ func (l *look) atWork(node string) (jobs []*slurm.Job, coming bool) {
 
 // waits reports whether the job waits in the queue, before its first start or after a requeue.
 func (l *look) waits(id uint32) bool {
-	j := l.scene.Job(id)
+	j := l.scene.Jobs[id]
 	return j != nil && j.State.Waits()
 }
 
 // who returns the job of that raw id and its owner, as far as they are still known. For a job that
 // waits in several partitions, it names the partition of the nodes.
 func (l *look) who(id uint32, nodes ...string) Who {
-	j := l.scene.Job(id)
+	j := l.scene.Jobs[id]
 	if j == nil {
 		return Who{Job: id}
 	}

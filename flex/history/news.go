@@ -2,12 +2,12 @@ package history
 
 import "slurmflex/mig"
 
-// What is a kind of news.
-type What int
+// what is a kind of news.
+type what int
 
 // The kinds of news.
 const (
-	RequestFailed   What = iota // of the wait, for News.Cause
+	RequestFailed   what = iota // of the wait, for News.Cause
 	MachinesCreated             // which ends the wait
 	NodeRegistered              // of the lease, News.Seconds after its start
 	MachineReused               // by a job that the lease was not requested for
@@ -16,7 +16,7 @@ const (
 
 // News is something that a look has found to have happened to a wait or a lease. It is reported once.
 type News struct {
-	What    What
+	What    what
 	Entry   Entry
 	Seconds int64
 	Cause   mig.Cause

@@ -63,7 +63,7 @@ func (d *openStories) see(s *scene.Scene, p plan.Plan, others bool) (ended []vie
 		}
 	}
 	d.Jobs = slices.DeleteFunc(d.Jobs, func(of *openStory) bool {
-		if l.scene.Job(of.Job.ID) == nil {
+		if l.scene.Jobs[of.Job.ID] == nil {
 			of.Job = d.seen(of)
 		}
 		if l.scene.IsQueued(of.Job.ID) { // an unreadable row may belong to any job
@@ -96,10 +96,10 @@ func (d *openStories) of(name string) *view.Past {
 
 // seen returns the story's job as the last pass saw it, or as it was last recorded.
 func (d *openStories) seen(of *openStory) view.Job {
-	if d.scene == nil || d.scene.Job(of.Job.ID) == nil {
+	if d.scene == nil || d.scene.Jobs[of.Job.ID] == nil {
 		return of.Job
 	}
-	return view.JobOf(d.scene, d.scene.Job(of.Job.ID))
+	return view.JobOf(d.scene, d.scene.Jobs[of.Job.ID])
 }
 
 // told returns the story as it is now, with its events in the order of their times.

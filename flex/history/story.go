@@ -57,8 +57,20 @@ func (s *openStory) seeRun(l *queueLook, j *slurm.Job) {
 	}
 	s.Ran, s.RanOn = j.Start, len(j.Nodes)
 	if s.once(j.Start, view.EventRunning, "on "+slurm.Fold(j.Nodes)) {
-		s.Events[len(s.Events)-1].Machines = view.CountMachines(l.types(j.Nodes))
+		s.Events[len(s.Events)-1].Machines = countMachines(l.types(j.Nodes))
 	}
+}
+
+// countMachines counts machines by type, given the type of each.
+func countMachines(types []string) (all []view.Machines) {
+	for _, of := range slices.Sorted(slices.Values(types)) {
+		if n := len(all); n > 0 && all[n-1].Type == of {
+			all[n-1].Count++
+		} else {
+			all = append(all, view.Machines{Type: of, Count: 1})
+		}
+	}
+	return all
 }
 
 // seeWaits records the requests for a job's nodes and their failures, and lost or returned nodes.

@@ -163,12 +163,12 @@ func brings(r mig.Request) bool { return r.State == mig.Succeeded || r.State.Liv
 
 // left reports whether the job has left the queue.
 func (l *look) left(job uint32) bool {
-	return job != 0 && l.scene.Job(job) == nil && len(l.scene.Seen.Unread) == 0
+	return job != 0 && l.scene.Jobs[job] == nil && len(l.scene.Seen.Unread) == 0
 }
 
 // givenUp returns why requests without machines are no longer wanted.
 func (l *look) givenUp(o *openWait) End {
-	j := l.scene.Job(o.Job)
+	j := l.scene.Jobs[o.Job]
 	switch {
 	case o.Job != 0 && j != nil && (o.hasLeft(j.Partition) || l.waitsElsewhere(o)):
 		return Moved

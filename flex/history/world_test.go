@@ -49,7 +49,7 @@ type world struct {
 func (w *world) notify(n News) { w.news = append(w.news, n) }
 
 // newsOf returns the news of a kind.
-func (w *world) newsOf(what What) (all []News) {
+func (w *world) newsOf(what what) (all []News) {
 	for _, n := range w.news {
 		if n.What == what {
 			all = append(all, n)

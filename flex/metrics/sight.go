@@ -102,7 +102,7 @@ func (g *gauges) limits(s *scene.Scene, p plan.Plan) {
 // count counts nodes, requests and machines. It returns the number of machines that belong to no
 // node, by region.
 func count(s *scene.Scene, sets map[string]*tally) (orphans map[string]int) {
-	for _, n := range s.Nodes() {
+	for _, n := range s.Nodes {
 		sets[n.Set.Name].nodes[view.Word(n.State)]++
 	}
 	for _, g := range s.Seen.Groups {
@@ -113,7 +113,7 @@ func count(s *scene.Scene, sets map[string]*tally) (orphans map[string]int) {
 		}
 	}
 	orphans = map[string]int{}
-	for _, in := range s.Machines() {
+	for _, in := range s.Machines {
 		switch {
 		case in.Leaving() || !s.Belongs(in):
 		case in.Node == nil:
@@ -193,14 +193,19 @@ func (g *gauges) regions(s *scene.Scene, unseen map[string]error, orphans map[st
 
 // cluster adds the counts of the whole cluster.
 func (g *gauges) cluster(s *scene.Scene) {
-	reserved := 0
+	reserved, held := 0, 0
 	for _, h := range s.Holds {
 		if h.Kind == memo.LeaseHold {
 			reserved++
 		}
 	}
+	for _, j := range s.Seen.Jobs {
+		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.ExplainsHold(s.Seen.Told[j.ID]) {
+			held++
+		}
+	}
 	g.add("slurmflex_reservations", "Slurm reservations that keep jobs off the ends of leases.", float64(reserved))
-	g.add("slurmflex_held_jobs", "Jobs held for a reason that slurmflex wrote into their AdminComment.", float64(len(scene.HeldJobs(s))))
+	g.add("slurmflex_held_jobs", "Jobs held for a reason that slurmflex wrote into their AdminComment.", float64(held))
 	unread := map[string]int{}
 	for _, row := range s.Seen.Unread {
 		unread[row.Kind]++

@@ -44,7 +44,7 @@ func isRegistered(in scene.Machine) bool { return in.Node != nil && history.Regi
 // run.
 func heldNodes(s *scene.Scene) map[string]bool {
 	nodes := map[string]bool{}
-	for _, d := range s.Doors() {
+	for _, d := range s.Doors {
 		for _, name := range demand.Survivors(s, d) {
 			nodes[name] = true
 		}

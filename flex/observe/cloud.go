@@ -65,7 +65,11 @@ func (o Observer) doubt(ctx context.Context, snap *scene.Snapshot) {
 // existing groups. It omits the region of a group with unknown zones, so that the region is read
 // as a whole.
 func zonesOf(cfg *config.Config, groups []mig.Group) []string {
-	zones, unclear := cfg.FlexZones(), map[string]bool{}
+	var zones []string
+	for _, set := range cfg.FlexSets() {
+		zones = append(zones, set.Zones...)
+	}
+	unclear := map[string]bool{}
 	for _, g := range groups {
 		zones = append(zones, g.Zones...)
 		unclear[g.Region] = unclear[g.Region] || len(g.Zones) == 0

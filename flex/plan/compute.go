@@ -5,6 +5,8 @@
 package plan
 
 import (
+	"time"
+
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/report"
@@ -78,6 +80,18 @@ func compute(s *scene.Scene) Plan {
 	d.plan.Limits = w.Budgets
 	d.plan.Needed = rules.Needed(w, verdicts)
 	d.plan.Waits, d.plan.Held = report.Waits(w, verdicts), w.Handed.Held
-	d.plan.Clocks = scene.Clocks{Asked: rules.AskedOf(w), Unasked: demand.WithoutReason(w.Handed.Held), Crowded: w.Handed.Crowded}
+	d.plan.Clocks = scene.Clocks{Asked: rules.AskedOf(w), Unasked: withoutReason(w.Handed.Held), Crowded: w.Handed.Crowded}
 	return d.plan
+}
+
+// withoutReason returns since when jobs of Plan.Held have waited without a reason, for the next
+// pass.
+func withoutReason(held []demand.Wait) map[uint32]time.Time {
+	sinces := map[uint32]time.Time{}
+	for _, w := range held {
+		if !w.Since.IsZero() {
+			sinces[w.Job] = w.Since
+		}
+	}
+	return sinces
 }

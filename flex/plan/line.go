@@ -145,7 +145,7 @@ func pendingInLine(s *scene.Scene, held []demand.Wait) (line []inLine) {
 	for _, w := range held {
 		out[w.Job] = out[w.Job] || w.Barred
 	}
-	for _, d := range s.Doors() {
+	for _, d := range s.Doors {
 		if d.Taker != nil {
 			out[d.Taker.ID] = true
 		}

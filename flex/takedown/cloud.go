@@ -20,7 +20,7 @@ func (d *draft) clear() {
 	}
 	machines := map[mig.GroupID][]mig.Instance{}
 	var single []mig.Instance // without a group
-	for _, in := range d.scene.Machines() {
+	for _, in := range d.scene.Machines {
 		switch {
 		case d.scene.Seen.Unseen[in.Region] != nil:
 		case in.Group != "":

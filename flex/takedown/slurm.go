@@ -172,7 +172,7 @@ func (d *draft) deleteReservations() {
 // unlessTold notifies the owner of the job that waits pending for a door's nodes. It returns the
 // condition for deleting the door; empty if the owner has been notified.
 func (d *draft) unlessTold(r scene.Hold) string {
-	for _, door := range d.scene.Doors() {
+	for _, door := range d.scene.Doors {
 		if door.Name == r.Name && door.Taker != nil && !d.tell(door.Taker, memo.TakenDown+"; it waits pending, and machines are requested again once the nodes are back", "") {
 			return "the owner of job " + door.Taker.Name() + " is notified"
 		}

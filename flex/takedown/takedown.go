@@ -193,7 +193,7 @@ func (d *draft) takes(name string) bool {
 // look finds the nodes and the jobs that hold them.
 func look(s *scene.Scene, o Options) *draft {
 	d := &draft{scene: s, o: o}
-	for _, n := range s.Nodes() {
+	for _, n := range s.Nodes {
 		if d.isOurs(n.Set.Name) {
 			d.nodes = append(d.nodes, node{n, d.doubt(n.Node)})
 		}

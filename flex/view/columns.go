@@ -33,7 +33,7 @@ func (v View) columns(r Row) []column {
 		{"STATE", 0, false, string(r.State)},
 		{"LEASE", 0, false, limitOf(r.Lease)},
 		{"TIME", 0, false, r.when(v.SeenAt)},
-		{"ESTIMATE", 0, true, r.Estimate.Short()},
+		{"ESTIMATE", 0, true, r.Estimate.short()},
 		{"COUNT", 0, true, numberOf(r.Count)},
 		{"GPUS", 0, true, numberOf(gpus)},
 		{"PLACE", 0, true, cmp.Or(r.Zone, r.Region)},

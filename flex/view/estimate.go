@@ -15,9 +15,9 @@ type Estimate struct {
 	Oldest   time.Time `json:"oldest"`                   // when the first of them was made
 }
 
-// Short returns the estimate for a table cell: the median and the 90th percentile. A question
+// short returns the estimate for a table cell: the median and the 90th percentile. A question
 // mark replaces a value that the history lacks. It is empty without an estimate.
-func (e *Estimate) Short() string {
+func (e *Estimate) short() string {
 	if e == nil {
 		return ""
 	}

@@ -145,7 +145,7 @@ func (b *builder) states(set *config.NodeSet) []Nodes {
 		reason, by string
 	}
 	alike := map[look][]string{}
-	for _, n := range b.scene.Nodes() {
+	for _, n := range b.scene.Nodes {
 		if n.Set == set {
 			key := look{set.IsStatic(n.Index), n.State, n.Reason, n.ReasonBy}
 			alike[key] = append(alike[key], n.Name)
@@ -166,7 +166,7 @@ func (b *builder) states(set *config.NodeSet) []Nodes {
 
 func (b *builder) groups() []Group {
 	names := map[mig.GroupID][]string{} // names of each group's instances
-	for _, in := range b.scene.Machines() {
+	for _, in := range b.scene.Machines {
 		names[in.GroupID()] = append(names[in.GroupID()], in.Name)
 	}
 	all := []Group{}
@@ -263,7 +263,7 @@ func (b *builder) start(j *slurm.Job) time.Time {
 		return time.Time{}
 	}
 	// A job that waits CONFIGURING for its machines ends later than Slurm expects.
-	if !j.Start.IsZero() && slices.ContainsFunc(b.scene.Nodes(), func(m *scene.Node) bool {
+	if !j.Start.IsZero() && slices.ContainsFunc(b.scene.Nodes, func(m *scene.Node) bool {
 		return m.Power == scene.Rising && m.Door == nil && len(m.Holders) > 0 && b.mayUse(j, []string{m.Name})
 	}) {
 		return time.Time{}

@@ -155,7 +155,7 @@ func (b *builder) unserved(u Unserved) Row {
 // names and their times of creation are one row.
 func (b *builder) leases(lost map[string]bool) []Row {
 	all, at := []Row{}, map[string]int{}
-	for _, in := range b.scene.Machines() {
+	for _, in := range b.scene.Machines {
 		if lost[in.Name] || !b.scene.Belongs(in) {
 			continue
 		}

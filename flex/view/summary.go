@@ -12,7 +12,7 @@ func (v View) Figures() []Field {
 		{"jobs", fmt.Sprintf("%d waiting, %d running, %d held", t.Waiting, t.Running, t.Held)},
 		{"nodes", fmt.Sprintf("%d waiting, %d with a machine", t.WaitingNodes, t.Machines)},
 	}
-	if gpus := t.GPUs; gpus != (GPUs{}) {
+	if gpus := t.GPUs; gpus != (gpuCounts{}) {
 		all = append(all, Field{"GPUs", fmt.Sprintf("%d in use, %d idle, %d requested", gpus.Used, gpus.Idle, gpus.Requested)})
 	}
 	if t.LongestWait > 0 {
@@ -27,8 +27,8 @@ func (v View) Figures() []Field {
 	return all
 }
 
-// Summary returns the view's totals in one line.
-func (v View) Summary() string {
+// summary returns the view's totals in one line.
+func (v View) summary() string {
 	var parts []string
 	for _, f := range v.Figures() {
 		parts = append(parts, f.Name+": "+f.Text)

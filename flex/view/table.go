@@ -27,7 +27,7 @@ type Layout struct {
 func (v View) Table(layout Layout) string {
 	t := &table{layout: layout}
 	t.paragraph(Plain, v.headline(layout.Now))
-	t.paragraph(Plain, v.Summary())
+	t.paragraph(Plain, v.summary())
 	if trouble := v.Daemon.Says(); trouble != "" {
 		t.paragraph(Bad, trouble)
 	}

@@ -11,13 +11,13 @@ import (
 type Totals struct {
 	Waiting, Running, Held int // numbers of jobs
 	WaitingNodes, Machines int
-	GPUs                   GPUs // zero also if some machine types are unknown
+	GPUs                   gpuCounts // zero also if some machine types are unknown
 	LongestWait            time.Duration
 	NextEnd                time.Time // of leases; zero if unknown
 }
 
-// GPUs counts the GPUs of machines and requests.
-type GPUs struct{ Used, Idle, Requested int }
+// gpuCounts counts the GPUs of machines and requests.
+type gpuCounts struct{ Used, Idle, Requested int }
 
 // Totals counts what the view shows.
 func (v View) Totals() Totals {
@@ -56,7 +56,7 @@ func (v View) Totals() Totals {
 		t.NextEnd = scene.Earlier(t.NextEnd, r.EndsAt)
 	}
 	if unknown {
-		t.GPUs = GPUs{}
+		t.GPUs = gpuCounts{}
 	}
 	for _, j := range v.Jobs {
 		switch {

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,18 +13,6 @@ import (
 type Machines struct {
 	Type  string `json:"machine_type,omitempty"` // empty if unknown
 	Count int    `json:"count"`
-}
-
-// CountMachines counts machines by type, given the type of each.
-func CountMachines(types []string) (all []Machines) {
-	for _, of := range slices.Sorted(slices.Values(types)) {
-		if n := len(all); n > 0 && all[n-1].Type == of {
-			all[n-1].Count++
-		} else {
-			all = append(all, Machines{of, 1})
-		}
-	}
-	return all
 }
 
 // Use sums up a job's story: its waits in Slurm's queue and its runs.

@@ -377,12 +377,12 @@ func TestSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
 	s.pending(817, "JobHeldUser")
 	s.Snap.Jobs[len(s.Snap.Jobs)-1].Partition = "train"
 	assert.Equal(t, "jobs: 4 waiting, 1 running, 1 held; nodes: 4 waiting, 5 with a machine; "+
-		"GPUs: 24 in use, 16 idle, 24 requested; longest wait: 1h30m; next lease ends in: 2h00m; problems: 2", s.view().Summary())
+		"GPUs: 24 in use, 16 idle, 24 requested; longest wait: 1h30m; next lease ends in: 2h00m; problems: 2", s.view().summary())
 	clear(s.Snap.Templates)
-	assert.NotContains(t, s.view().Summary(), "GPU", "the machine types are unknown")
+	assert.NotContains(t, s.view().summary(), "GPU", "the machine types are unknown")
 	s = newWorld()
 	s.Snap = scene.Snapshot{Now: noon}
-	assert.Equal(t, "jobs: 0 waiting, 0 running, 0 held; nodes: 0 waiting, 0 with a machine", s.view().Summary())
+	assert.Equal(t, "jobs: 0 waiting, 0 running, 0 held; nodes: 0 waiting, 0 with a machine", s.view().summary())
 }
 
 // U13

@@ -155,7 +155,7 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 			named[name] = true
 		}
 	}
-	for _, in := range s.Recalled().Machines() {
+	for _, in := range s.Recalled().Machines {
 		named[in.Name] = named[in.Name] || s.Recalled().Belongs(in)
 	}
 	for _, n := range snap.Nodes { // these nodes are up, or are powering down

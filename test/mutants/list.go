@@ -181,7 +181,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node is set DOWN although its group lists its machine", "flex/plan/scene/losses.go",
-		"s.isHidden(m) || m.mayShow ||", "s.isHidden(m) ||", planner,
+		"s.isHidden(m) || m.MayShow ||", "s.isHidden(m) ||", planner,
 	},
 	{
 		"a pass that could not read a moved nodeset's old region counts as one without the machine", "flex/memory/missed.go",
@@ -599,7 +599,7 @@ var mutants = []mutant{
 	},
 	{
 		"a static node is powered down that could not be requested", "flex/plan/sweeps/static.go",
-		"&& rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) == rules.BarsNothing {", "{", planner,
+		"&& rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) {", "{", planner,
 	},
 	{
 		"a script that did not ask is signalled at the end of its lease", "flex/plan/scene/snapshot.go",
@@ -659,7 +659,7 @@ var mutants = []mutant{
 	},
 	{
 		"an unread region opens a door over kept machines", "flex/plan/sweeps/doors.go",
-		"if demand.MayHaveSurvivors(s, d) {", "if len(demand.Survivors(s, d)) > 0 {", planner,
+		"if mayHaveSurvivors(s, d) {", "if len(demand.Survivors(s, d)) > 0 {", planner,
 	},
 	{
 		"free nodes are not kept for a job that needs more", "flex/plan/demand/plans.go",

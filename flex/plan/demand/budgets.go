@@ -107,7 +107,9 @@ func (u LimitUse) with(s *scene.Scene, more use) LimitUse {
 		}
 		lasts = max(0, until.Sub(scene.Later(more.from, u.From)))
 	}
-	u.Whole = u.Whole.Plus(s.Seen.Spent.Hours[more.set.Name].Times(more.count * lasts.Hours()))
+	perHour, hours := s.Seen.Spent.Hours[more.set.Name], more.count*lasts.Hours()
+	u.Whole.GPU += perHour.GPU * hours
+	u.Whole.Cost += perHour.Cost * hours
 	return u
 }
 
@@ -119,13 +121,13 @@ func lasting(j *slurm.Job, flex *config.Flex) time.Duration {
 	return j.Limit.Duration + flex.JobDurationMargin
 }
 
-// Budgets are the limits, in the order of the configuration; none if the history could not be read,
+// budgets are the limits, in the order of the configuration; none if the history could not be read,
 // because it then holds back no job. A job that waits in several partitions counts in each.
-type Budgets []LimitUse
+type budgets []LimitUse
 
 // budgetsOf counts what machines and live requests may take; in unread regions, as last known. asked
 // returns the lease of a node that counts without a live request.
-func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all Budgets) {
+func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all budgets) {
 	spent := s.Seen.Spent
 	if len(spent.Of) == 0 {
 		return nil
@@ -142,7 +144,7 @@ func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, cou
 // usesOfMachines returns the rest of each lease: from where the history ends, up to the end of the lease
 // or, if that is earlier, of its jobs.
 func usesOfMachines(s *scene.Scene) (all []use) {
-	for _, in := range s.Machines() {
+	for _, in := range s.Machines {
 		set := s.Config.FlexSetOf(in.Name)
 		if set == nil || !s.Belongs(in) || in.Created.IsZero() {
 			continue
@@ -182,11 +184,11 @@ func servesUntil(s *scene.Scene, in scene.Machine, jobs []*slurm.Job) (until tim
 // usesOfNodes returns what the nodes without a machine may take that live requests name or that count as
 // asked for.
 func usesOfNodes(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all []use) {
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		job, live := m.Owner(), s.Recalled().RequestsOf(m.Name)
 		lease, counts := asked(m)
 		if len(live) > 0 {
-			job, lease, counts = cmp.Or(job, s.Job(live[0].Group.Stamp.Job)), live[0].Request.Duration, true
+			job, lease, counts = cmp.Or(job, s.Jobs[live[0].Group.Stamp.Job]), live[0].Request.Duration, true
 		}
 		if counts && !s.HasMachine(m.Name) {
 			all = append(all, use{set: m.Set, job: job, count: 1, lease: lease})
@@ -221,18 +223,18 @@ func request(c *Claim) use {
 }
 
 // Take counts a request for the claim.
-func (all Budgets) Take(s *scene.Scene, c *Claim) { all.take(s, request(c)) }
+func (all budgets) Take(s *scene.Scene, c *Claim) { all.take(s, request(c)) }
 
-func (all Budgets) take(s *scene.Scene, more use) {
+func (all budgets) take(s *scene.Scene, more use) {
 	for i := range all {
 		all[i] = all[i].with(s, more)
 	}
 }
 
 // Obstacle returns the limit that a request for the claim would pass; empty if there is none.
-func (all Budgets) Obstacle(s *scene.Scene, c *Claim) string { return all.obstacle(s, request(c)) }
+func (all budgets) Obstacle(s *scene.Scene, c *Claim) string { return all.obstacle(s, request(c)) }
 
-func (all Budgets) obstacle(s *scene.Scene, more use) string {
+func (all budgets) obstacle(s *scene.Scene, more use) string {
 	what := "this job"
 	if more.job == nil {
 		what = "this node"

@@ -35,11 +35,7 @@ type Claim struct {
 	Missing []string // nodes that have neither an instance nor a request
 	First   []string // what must happen before anything can be requested
 
-	Notes
-}
-
-// Notes are what the rules need to know of a claim. Package rules notes them before it judges any claim.
-type Notes struct {
+	// What the rules need to know. Package rules notes it before it judges any claim.
 	Asked      scene.Asked // how long a request for the claim was live or refused
 	Incomplete string      // how its job has waited too long for the remaining nodes; empty: it has not
 }
@@ -55,7 +51,7 @@ func (w *Wanted) gather() {
 	var all []*Claim
 	byGroup := map[string]*Claim{}
 	ranks := map[rank]int{}
-	for _, m := range w.Nodes() {
+	for _, m := range w.Nodes {
 		job := m.Owner()
 		queued := job != nil && m.Set.Flex.Provisioning == config.Queued && !m.Set.IsStatic(m.Index)
 		part := 0
@@ -161,7 +157,7 @@ func NewClaim(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part i
 // empty if no such group exists. The size of the group depends on the template and the
 // configuration. Nodes that already wait keep their group when either changes.
 func askedIn(s *scene.Scene, m *scene.Node, job *slurm.Job) (part string) {
-	for _, r := range s.RequestsOf(m.Name) {
+	for _, r := range m.Requests {
 		stamp := r.Group.Stamp
 		if stamp.Job != job.ID || stamp.NodeSet != m.Set.Name || stamp.Node != "" {
 			continue
@@ -181,7 +177,7 @@ func risesByItself(s *scene.Scene, m *scene.Node) bool {
 	if m.Set.IsStatic(m.Index) || hasOwnGroup(s, m) {
 		return true
 	}
-	return m.LastBusyTime.IsZero() && m.State.IsIdle() && len(s.RequestsOf(m.Name)) == 0 &&
+	return m.LastBusyTime.IsZero() && m.State.IsIdle() && len(m.Requests) == 0 &&
 		len(m.Machines) == 0
 }
 
@@ -189,7 +185,7 @@ func risesByItself(s *scene.Scene, m *scene.Node) bool {
 // created or is creating its machine.
 func hasOwnGroup(s *scene.Scene, m *scene.Node) bool {
 	own := func(g *mig.Group) bool { return g != nil && g.Stamp.Node == m.Name && g.Stamp.Job == 0 }
-	for _, r := range s.RequestsOf(m.Name) {
+	for _, r := range m.Requests {
 		if own(r.Group) {
 			return true
 		}

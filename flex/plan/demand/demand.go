@@ -27,14 +27,14 @@ type Wanted struct {
 	Handed handed                 // what jobs that wait pending get
 	ends   map[*scene.Door]string // why the pass ends doors
 
-	Budgets Budgets // the limits on GPU hours and money
+	Budgets budgets // the limits on GPU hours and money
 }
 
 // Match assigns every rising node in demand to a claim, and every live request to the claim that
 // it serves.
 func Match(s *scene.Scene) *Wanted {
 	w := &Wanted{
-		Scene: s, of: make([]*Claim, len(s.Nodes())), GroupOf: map[mig.GroupID]bool{},
+		Scene: s, of: make([]*Claim, len(s.Nodes)), GroupOf: map[mig.GroupID]bool{},
 		Incomplete: map[uint32]bool{}, survivors: map[uint32][]*scene.Node{}, Short: map[uint32]bool{},
 		ends: map[*scene.Door]string{},
 	}
@@ -54,7 +54,7 @@ func Match(s *scene.Scene) *Wanted {
 // findEnds notes why the pass ends doors. Another process than the daemon ends only those that no job
 // can use any more.
 func (w *Wanted) findEnds() {
-	for _, d := range w.Doors() {
+	for _, d := range w.Doors {
 		switch stage, why := StageOf(w.Scene, d); {
 		case !w.Seen.Promises && stage != DoorEnded:
 		case stage == DoorEnded || stage == DoorBroken || stage == DoorLate:

@@ -77,7 +77,7 @@ func handOut(s *scene.Scene) handed {
 			}
 		}
 	}
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if h.sets[m.Set] && m.Cold && IsOpenToPlans(s, m) && !planned[m.Name] && m.Changed == nil {
 			h.free[m.Set] = append(h.free[m.Set], m.Name)
 		}
@@ -114,14 +114,14 @@ func (h *handout) places(j *slurm.Job) []*config.NodeSet { return PlacesOf(h.Sce
 // has, except those that keep_idle keeps for any job.
 func (h *handout) leftMachines() (left []*scene.Node) {
 	ends := map[*scene.Node]bool{}
-	for _, d := range h.Doors() {
+	for _, d := range h.Doors {
 		if stage, _ := StageOf(h.Scene, d); stage == DoorEnded || stage == DoorBroken || stage == DoorLate {
 			for _, m := range h.NodesNamed(d.Nodes) {
 				ends[m] = len(m.Holders) == 0 || len(m.Holders) == 1 && m.Holders[0] == d.Taker
 			}
 		}
 	}
-	for _, m := range h.Nodes() {
+	for _, m := range h.Nodes {
 		isFree := ends[m] || m.Door == nil && m.Power == scene.On && !m.Taken() && (m.Cover || m.Set.Flex.KeepIdle == 0)
 		if h.sets[m.Set] && (isFree && isSound(h.Scene, m) && m.Machines[0].Origin().ForJobs() || m.Cover && h.isUnclaimed(m)) {
 			left = append(left, m)
@@ -136,7 +136,7 @@ func isSound(s *scene.Scene, m *scene.Node) bool {
 	const unfit = slurm.PowerDown | slurm.PoweringDown | slurm.NotResponding | slurm.Drain | slurm.Fail | slurm.Maintenance
 	_, known := s.FreeUntil(m)
 	return known && !m.Machines[0].Lost() && m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && !m.Doubted &&
-		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(s.RequestsOf(m.Name)) == 0 && !s.IsUnread(m) && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
+		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(m.Requests) == 0 && !s.IsUnread(m) && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
 }
 
 // offerFor is how long a machine that a job has left is offered to others: several cycles of
@@ -150,7 +150,7 @@ const offerFor = 2 * time.Minute
 // door: Slurm alone knows what fits it.
 func (h *handout) offer(left []*scene.Node) {
 	idle := map[*config.NodeSet][]*scene.Node{}
-	for _, m := range h.Nodes() {
+	for _, m := range h.Nodes {
 		if isWarm(m) && !slices.Contains(left, m) {
 			idle[m.Set] = append(idle[m.Set], m)
 		}
@@ -294,7 +294,7 @@ func (h *handout) isPlannable(m *scene.Node, j *slurm.Job) bool {
 	case !isAwaited(h.Scene, m):
 		return false
 	}
-	lease := h.RequestsOf(m.Name)[0].Request.Duration
+	lease := m.Requests[0].Request.Duration
 	return lease == 0 || lease >= scene.Lease(m.Set.Flex, []*slurm.Job{j})
 }
 

@@ -71,7 +71,7 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 	case len(m.Machines) != 1:
 		return false
 	}
-	job := w.Job(m.Machines[0].Origin().Job)
+	job := w.Jobs[m.Machines[0].Origin().Job]
 	return job != nil && job.State == slurm.JobCompleting
 }
 
@@ -84,14 +84,6 @@ func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
 		}
 	}
 	return names
-}
-
-// MayHaveSurvivors reports whether the door has survivors, or may have some that could not be read:
-// nodes that booted before the job lost others.
-func MayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
-	return len(Survivors(s, d)) > 0 || slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool {
-		return m.Set.Flex.Salvage && s.IsUnread(m) && m.Power == scene.On && m.BootTime.Before(d.At)
-	})
 }
 
 // keptTooLong returns why the machines that a job keeps behind its door stop waiting for the

@@ -36,13 +36,13 @@ func (c ceiling) key() string {
 type limits struct {
 	*scene.Scene
 	taken   map[*slurm.Allowance]int64
-	budgets Budgets
+	budgets budgets
 }
 
 // limitsOf returns the limits, including the use by jobs that have a door.
 func limitsOf(s *scene.Scene) *limits {
 	l := &limits{Scene: s, taken: map[*slurm.Allowance]int64{}}
-	for _, d := range s.Doors() {
+	for _, d := range s.Doors {
 		if d.Job != nil && d.Job.State.Waits() && d.Place == 0 && !d.Changed && len(d.Nodes) > 0 {
 			l.count(d.Job, s.Config.FlexSetOf(d.Nodes[0]), len(d.Nodes), 1)
 		}
@@ -291,12 +291,4 @@ func (h *handout) lateWaits() (held []Wait) {
 		held = append(held, wait)
 	}
 	return held
-}
-
-// UnreadAllowances reports that Slurm's limits could not be read.
-func UnreadAllowances(s *scene.Scene) []scene.Problem {
-	if s.Seen.AllowancesErr == nil {
-		return nil
-	}
-	return []scene.Problem{scene.NewProblem("unread-limits", "", "the limits of accounts, QOS and licenses could not be read, and machines may be requested for jobs that a limit holds back: %v", s.Seen.AllowancesErr)}
 }

@@ -53,8 +53,3 @@ func (h *handout) surelyTakes(j *slurm.Job, set *config.NodeSet) bool {
 			(p.MaxNodes == 0 || j.NodeCount <= p.MaxNodes) && j.NodeCount >= p.MinNodes
 	})
 }
-
-// SameSet reports whether both have the same names: Slurm may reorder a job's list.
-func SameSet(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
-}

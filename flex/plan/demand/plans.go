@@ -133,7 +133,7 @@ func (h *handout) chargeOf(j *slurm.Job) slurm.Charge {
 // nodes. More important jobs come first.
 func (h *handout) placeJobs() {
 	has := map[string]bool{}
-	for _, d := range h.Doors() {
+	for _, d := range h.Doors {
 		has[d.Address] = has[d.Address] || !h.isReplanned(d)
 	}
 	for _, w := range h.Wants {
@@ -340,7 +340,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 	}
 	for _, set := range h.places(j) {
 		fit, all := 0, 0
-		for _, m := range h.Nodes() {
+		for _, m := range h.Nodes {
 			if m.Set != set || m.Set.IsStatic(m.Index) || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
 				continue
 			}

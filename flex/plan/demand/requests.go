@@ -73,7 +73,7 @@ func (w *Wanted) misfit(r scene.Live) string {
 		}
 		return ""
 	}
-	if slices.ContainsFunc(w.Doors(), func(d *scene.Door) bool {
+	if slices.ContainsFunc(w.Doors, func(d *scene.Door) bool {
 		return d.Job != nil && scene.IsFor(r.Group.Stamp, d.Job) && (len(d.Nodes) == 0 || isCut(w.Scene, d))
 	}) {
 		return "" // until its job has left the door, perhaps for another one over the same nodes

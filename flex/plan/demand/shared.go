@@ -22,13 +22,13 @@ func sharersOf(set *config.NodeSet, job *slurm.Job) mig.Stamp {
 // Shares reports whether other jobs may be in the claim's group.
 func (c *Claim) Shares() bool { return c.Stamp.Shared() }
 
-// Outcome returns the key in Snapshot.Refused for the claim's requests. Requests in a shared group
-// fail independently of each other, so each has its own key.
-func (c *Claim) Outcome() string {
+// Outcome returns the claim's key in Snapshot.Refused and Snapshot.Asked, given the name of its
+// group. Requests in a shared group fail independently of each other, so each has its own key.
+func (c *Claim) Outcome(group string) string {
 	if c.Shares() {
-		return Outcome(c.Group, c.Nodes[0])
+		return Outcome(group, c.Nodes[0])
 	}
-	return c.Group
+	return group
 }
 
 // Outcome returns the key in Snapshot.Refused of a request for a node in a shared group.

@@ -147,7 +147,7 @@ func isKept(s *scene.Scene, d *scene.Door) bool {
 
 // changedDoor returns a door that is kept for the changed job with that address; nil if there is none.
 func (h *handout) changedDoor(address string) *scene.Door {
-	for _, d := range h.Doors() {
+	for _, d := range h.Doors {
 		if d.Changed && d.Address == address && isKept(h.Scene, d) {
 			return d
 		}
@@ -162,7 +162,7 @@ func Together(s *scene.Scene, d *scene.Door) []*scene.Door {
 		return []*scene.Door{d}
 	}
 	var all []*scene.Door
-	for _, other := range s.Doors() {
+	for _, other := range s.Doors {
 		if other.Job != nil && other.Job.HetID == d.Job.HetID {
 			all = append(all, other)
 		}

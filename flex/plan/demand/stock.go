@@ -74,7 +74,7 @@ func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 // shortOf returns the stock of that nodeset of places which has most free nodes, if these are too few
 // for the job; otherwise nil. It leaves out nodesets without known nodes that may fit the job.
 func (t stocks) shortOf(j *slurm.Job, places []*config.NodeSet) *stock {
-	isKnown := slices.ContainsFunc(t.scene.Nodes(), func(m *scene.Node) bool { return slices.Contains(places, m.Set) && j.FitsAlike(*m.Node) })
+	isKnown := slices.ContainsFunc(t.scene.Nodes, func(m *scene.Node) bool { return slices.Contains(places, m.Set) && j.FitsAlike(*m.Node) })
 	var most *stock
 	for _, set := range places {
 		of := t.count(set, j, isKnown)
@@ -101,7 +101,7 @@ func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
 	}
 	of := &stock{set: set, others: map[string]int{}}
 	t.of[key] = of
-	for _, m := range t.scene.Nodes() {
+	for _, m := range t.scene.Nodes {
 		if m.Set != set {
 			continue
 		}
@@ -165,7 +165,7 @@ func (t stocks) unused(m *scene.Node, j *slurm.Job) string {
 
 // endOf returns when a job at work ends at the latest; zero if unknown.
 func endOf(s *scene.Scene, j *slurm.Job) time.Time {
-	end := s.FirstEnd(j).At
+	end := s.Ends[j.ID].At
 	if j.Limit.Kind == slurm.LimitSet && !j.Start.IsZero() && j.State.AtWork() {
 		if limit := j.Start.Add(j.Limit.Duration); end.IsZero() || limit.Before(end) {
 			end = limit

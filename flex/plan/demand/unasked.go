@@ -28,7 +28,7 @@ func (h *handout) isHeld(j *slurm.Job) bool {
 // them. A wait for which enough nodes are free keeps the start that an earlier pass recorded.
 func (h *handout) unasked() (all []Wait) {
 	asked := map[string]bool{}
-	for _, d := range h.Doors() {
+	for _, d := range h.Doors {
 		asked[slurm.WholeOf(d.Address)] = asked[slurm.WholeOf(d.Address)] || !d.Changed
 	}
 	for _, w := range h.Wants {

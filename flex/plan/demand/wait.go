@@ -20,7 +20,7 @@ type Wait struct {
 	Nodes   []string      // the nodes without a machine
 	Lease   time.Duration // the lease that is or will be requested
 
-	Stage     Stage
+	Stage     stage
 	Request   string    // the live request for the nodes; empty: none
 	Requested time.Time // when that request was created
 	Since     time.Time // when the nodes started to wait; zero if unknown
@@ -42,15 +42,15 @@ type Wait struct {
 	By    Limiter     // the limit that ends the wait
 }
 
-// Stage is the progress of a wait.
-type Stage string
+// stage is the progress of a wait.
+type stage string
 
 // The stages.
 const (
-	Requesting Stage = "requesting" // the request is being created, or Compute is checking it
-	Queued     Stage = "queued"     // the request waits for capacity
-	Waiting    Stage = "waiting"    // nothing is requested; Obstacle explains why
-	Returning  Stage = "returning"  // their job loses the nodes in this pass
+	Requesting stage = "requesting" // the request is being created, or Compute is checking it
+	Queued     stage = "queued"     // the request waits for capacity
+	Waiting    stage = "waiting"    // nothing is requested; Obstacle explains why
+	Returning  stage = "returning"  // their job loses the nodes in this pass
 )
 
 // Limiter is the limit that ends a wait, by the name that its setter knows.
@@ -70,16 +70,4 @@ const stuckAfter = 5 * time.Minute
 // IsStuck reports whether a job of Plan.Held has waited too long.
 func (w Wait) IsStuck(now time.Time) bool {
 	return !w.Since.IsZero() && now.Sub(w.Since) >= stuckAfter
-}
-
-// WithoutReason returns since when jobs of Plan.Held have waited without a reason, for the next
-// pass.
-func WithoutReason(held []Wait) map[uint32]time.Time {
-	sinces := map[uint32]time.Time{}
-	for _, w := range held {
-		if !w.Since.IsZero() {
-			sinces[w.Job] = w.Since
-		}
-	}
-	return sinces
 }

@@ -121,7 +121,7 @@ func isVacant(s *scene.Scene, m *scene.Node) bool {
 // isCold reports whether machines can be requested for the node: it is vacant, without a machine or a
 // request.
 func isCold(s *scene.Scene, m *scene.Node) bool {
-	return isVacant(s, m) && !s.Present(m.Name) && !s.MayShow(m.Name)
+	return isVacant(s, m) && !s.Present(m.Name) && !m.MayShow
 }
 
 // IsOpenToPlans reports whether Slurm may plan jobs on the node: machines can be requested for it, or
@@ -131,7 +131,7 @@ func IsOpenToPlans(s *scene.Scene, m *scene.Node) bool { return isCold(s, m) || 
 // isAwaited reports whether a machine for the vacant node is requested, and its job waits for another
 // plan, or was one of several that share the request and waits no longer.
 func isAwaited(s *scene.Scene, m *scene.Node) bool {
-	requests := s.RequestsOf(m.Name)
+	requests := m.Requests
 	return isVacant(s, m) && len(m.Machines) == 0 && len(requests) == 1 && (m.Changed != nil || requests[0].Group.Stamp.Shared())
 }
 
@@ -209,7 +209,7 @@ func tasksAtWork(s *scene.Scene) map[uint32]int {
 			count[j.Array()]++
 		}
 	}
-	for _, d := range s.Doors() {
+	for _, d := range s.Doors {
 		switch {
 		case d.Place != 0, d.Changed:
 		case d.Taker != nil && d.Taker.Array() != 0:

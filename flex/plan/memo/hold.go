@@ -69,10 +69,6 @@ const CoverAbandoned = 3 * time.Minute
 // nodes without a machine itself.
 const CoverGrace = 6 * time.Minute
 
-// CoverRaised returns the earliest time at which a daemon can last have extended a cover that Slurm
-// deletes at end.
-func CoverRaised(end time.Time) time.Time { return end.Add(-CoverGrace - time.Minute) }
-
 // DoorReservation returns the name of a reservation, made at that time, for the job with that
 // address. A dot stands for the plus in the address of a component of a heterogeneous job.
 func DoorReservation(cluster, address string, made time.Time) string {

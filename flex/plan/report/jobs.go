@@ -82,7 +82,7 @@ func LossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 // notified of no longer applies. Otherwise it is empty. A warned job keeps its text while it is
 // unknown whether a machine of it is lost: the end may be that machine's.
 func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
-	end := s.FirstEnd(j).At
+	end := s.Ends[j.ID].At
 	text := memo.OwnComment
 	switch {
 	case isWarned(s, j) && missesMachine(s, j):
@@ -199,7 +199,7 @@ func waited(s *scene.Scene) map[uint32]bool {
 	for id, text := range s.Seen.Told {
 		jobs[id] = memo.IsOurs(text)
 	}
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if memo.IsWait(m.Comment) {
 			for _, j := range m.Holders {
 				jobs[j.ID] = true

@@ -27,7 +27,7 @@ func Problems(w *demand.Wanted) scene.Problems {
 	f := findings{w.Scene, slices.Clone(w.Problems)}
 	f.unseenRegions()
 	f.unreadMembers()
-	f.Problems = append(f.Problems, demand.UnreadAllowances(w.Scene)...)
+	f.unreadAllowances()
 	f.unreadSpent()
 	f.skewedClock()
 	f.blockedSets()
@@ -102,6 +102,13 @@ func (f *findings) blockedSets() {
 	}
 }
 
+// unreadAllowances reports that Slurm's limits could not be read.
+func (f *findings) unreadAllowances() {
+	if err := f.Seen.AllowancesErr; err != nil {
+		f.Add("unread-limits", "", "the limits of accounts, QOS and licenses could not be read, and machines may be requested for jobs that a limit holds back: %v", err)
+	}
+}
+
 // unreadSpent reports that limits hold back no job.
 func (f *findings) unreadSpent() {
 	if err := f.Seen.Spent.Err; err != nil {
@@ -139,7 +146,7 @@ func (f *findings) failedBoots() {
 
 // badHosts reports the machines on the hosts of machines that failed their health check.
 func (f *findings) badHosts() {
-	for _, in := range f.Machines() {
+	for _, in := range f.Machines {
 		if earlier, bad := f.IsOnBadHost(in); bad {
 			f.Add("bad-host", in.Name, "instance %s is on host %s again: %s at %s",
 				in.Name, in.Host, rules.HealthText(earlier.Node, earlier.Why), earlier.At.UTC().Format(time.RFC3339))
@@ -156,7 +163,7 @@ func (f *findings) lostMachines(losses []scene.Loss) {
 // billedOtherwise reports our instances with a provisioning model other than their nodeset's,
 // whatever their template contains.
 func (f *findings) billedOtherwise() {
-	for _, in := range f.Machines() { // sorted by name
+	for _, in := range f.Machines { // sorted by name
 		if in.Node == nil || !f.Ours(in) || in.Leaving() || in.Unread != "" {
 			continue
 		}
@@ -169,7 +176,7 @@ func (f *findings) billedOtherwise() {
 
 // outsiders reports the instances that their group denies.
 func (f *findings) outsiders() {
-	for _, in := range f.Machines() {
+	for _, in := range f.Machines {
 		if (!in.Leaving() || in.Stopped()) && f.IsOutsider(*in.Instance) {
 			f.Problems = append(f.Problems, scene.Outsider(*in.Instance))
 		}
@@ -179,7 +186,7 @@ func (f *findings) outsiders() {
 // doubles reports the nodes that have several machines. A name is unique only within a zone. All
 // machines of a node but one are billed for nothing.
 func (f *findings) doubles() {
-	for _, m := range f.Nodes() {
+	for _, m := range f.Nodes {
 		var zones []string
 		for _, in := range m.Machines {
 			if !in.Leaving() {
@@ -195,7 +202,7 @@ func (f *findings) doubles() {
 
 // unclearNodes reports the nodes that slurmflex leaves alone because their state is unknown.
 func (f *findings) unclearNodes() {
-	for _, m := range f.Nodes() {
+	for _, m := range f.Nodes {
 		if m.Power == scene.Unclear && !rules.IsSkipped(f.Scene, slurm.NodeRow, m.Name) {
 			f.Add("state-unknown", m.Name, "node %s is left alone: state %s is not understood", m.Name, m.State)
 		}
@@ -206,7 +213,7 @@ func (f *findings) unclearNodes() {
 // or made smaller.
 func (f *findings) unconfigured() {
 	made := map[string]bool{}
-	for _, in := range f.Machines() {
+	for _, in := range f.Machines {
 		made[in.Name] = made[in.Name] || f.Ours(in) && !in.Leaving()
 	}
 	jobs := slices.Clone(f.Seen.Jobs)
@@ -237,7 +244,7 @@ func (f *findings) unserved() {
 			paid[set] = append(paid[set], name)
 		}
 	}
-	for _, in := range f.Machines() {
+	for _, in := range f.Machines {
 		if f.Ours(in) && !in.Leaving() && in.Unread == "" {
 			note(in.Name, in.Created)
 		}
@@ -265,8 +272,8 @@ func (f *findings) unserved() {
 func (f *findings) stuck(held []demand.Wait) {
 	for _, w := range held {
 		if w.IsStuck(f.Seen.Now) {
-			f.Add("job-stuck", f.Job(w.Job).Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters; backfill plans no job of a QOS with NoReserve or MinPrioThreshold",
-				f.Job(w.Job).Name(), w.NodeSet, scene.Roughly(f.Seen.Now.Sub(w.Since)), w.Obstacle)
+			f.Add("job-stuck", f.Jobs[w.Job].Name(), "job %s has lacked only nodes of %s for %s, and no machines are requested for it (%s): if sdiag shows a last depth cycle below the last queue length, backfill does not reach it: set bf_max_job_part=100 in SchedulerParameters; backfill plans no job of a QOS with NoReserve or MinPrioThreshold",
+				f.Jobs[w.Job].Name(), w.NodeSet, scene.Roughly(f.Seen.Now.Sub(w.Since)), w.Obstacle)
 		}
 	}
 }
@@ -275,7 +282,7 @@ func (f *findings) stuck(held []demand.Wait) {
 // waits for machines of some. Google's queue has no such limit.
 func (f *findings) fullSets(held []demand.Wait) {
 	open, behind, reported := map[string]int{}, map[string]*slurm.Job{}, map[string]bool{}
-	for _, m := range f.Nodes() {
+	for _, m := range f.Nodes {
 		switch d := m.Door; {
 		case demand.IsOpenToPlans(f.Scene, m):
 			open[m.Set.Name]++
@@ -285,7 +292,7 @@ func (f *findings) fullSets(held []demand.Wait) {
 		}
 	}
 	for _, w := range held {
-		j, less := f.Job(w.Job), behind[w.NodeSet]
+		j, less := f.Jobs[w.Job], behind[w.NodeSet]
 		if w.Barred || less == nil || j.Priority <= less.Priority || open[w.NodeSet] >= j.NodeCount || reported[w.NodeSet] {
 			continue
 		}
@@ -305,7 +312,7 @@ func withdrawnFrom(s *scene.Scene, d *scene.Door) string {
 
 // withdrawn reports the nodes that an admin has withdrawn while jobs wait for them at Google.
 func (f *findings) withdrawn() {
-	for _, d := range f.Doors() {
+	for _, d := range f.Doors {
 		if names := slurm.Fold(demand.Withdrawn(f.Scene, d)); names != "" {
 			f.Add("node-withdrawn", d.Address, "job %s waits at Google for machines of %s, which cannot be used now: it keeps its place until they exist, so resume them before (scontrol update nodename=%[2]s state=resume), or delete the reservation that has them", d.Address, names)
 		}

@@ -102,7 +102,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 // unready returns the waits of nodes that Slurm has allocated to a job and does not power up.
 // slurmflex requests no machine until Slurm does.
 func unready(s *scene.Scene) (waits []demand.Wait) {
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		job := m.Owner()
 		if job == nil || job.State.AtWork() || m.Power != scene.Off && m.Power != scene.Unclear || s.HasMachine(m.Name) {
 			continue

@@ -12,10 +12,7 @@ import (
 // askedKey returns the claim's key in Snapshot.Asked. The key does not change when another group
 // replaces the claim's own.
 func askedKey(c *demand.Claim) string {
-	if c.Shares() {
-		return demand.Outcome(memo.Replaced(c.Group), c.Nodes[0])
-	}
-	return memo.Replaced(c.Group)
+	return c.Outcome(memo.Replaced(c.Group))
 }
 
 // AskedOf collects the counts of all claims for the next pass; see Plan.Asked.

@@ -113,7 +113,7 @@ func Failures(s *scene.Scene, c *demand.Claim) (n int, trouble mig.Trouble, last
 // request for the claim's node.
 func Refusal(s *scene.Scene, c *demand.Claim) scene.Refusal {
 	last := s.Seen.Refused[c.Group]
-	if own := s.Seen.Refused[c.Outcome()]; own.Last().After(last.Last()) {
+	if own := s.Seen.Refused[c.Outcome(c.Group)]; own.Last().After(last.Last()) {
 		return own
 	}
 	return last

@@ -126,7 +126,7 @@ func takeable(s *scene.Scene, job *slurm.Job, forAll bool) []string {
 func unbooted(s *scene.Scene, job *slurm.Job) []string {
 	var names []string
 	for _, m := range s.NodesNamed(job.Nodes) {
-		if m.Power == scene.Rising && !s.HasMachine(m.Name) && !s.MayShow(m.Name) {
+		if m.Power == scene.Rising && !s.HasMachine(m.Name) && !m.MayShow {
 			names = append(names, m.Name)
 		}
 	}

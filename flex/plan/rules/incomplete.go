@@ -61,7 +61,7 @@ func noteIncomplete(w *demand.Wanted) {
 // beingLeft returns the nodesets with a machine that is being deleted or no longer has a job.
 func beingLeft(w *demand.Wanted) map[*config.NodeSet]bool {
 	left := map[*config.NodeSet]bool{}
-	for _, in := range w.Machines() {
+	for _, in := range w.Machines {
 		if m := in.Node; m != nil && w.Ours(in) && !m.Set.IsStatic(m.Index) && (in.Leaving() || m.Owner() == nil) {
 			left[m.Set] = true
 		}

@@ -2,27 +2,24 @@ package rules
 
 import "slurmflex/flex/plan/demand"
 
-// MayAskIn returns the bar to a request for the claim now, given a count of requests: the strongest
-// bar of all rules, also of those that do not decide, or else Obstructs if max_active_requests leaves
-// no place. renew_before calls it before it releases anything, and the timers use the same rules. The
-// claim's own live request does not count against the limit, unless a more important job would take
-// its place.
-func MayAskIn(w *demand.Wanted, p Places, c *demand.Claim) Bar {
-	if b := barred(w, c); b != BarsNothing || c.Set.Flex.UseBulkInsert {
-		return b
+// MayAskIn reports whether a request for the claim could be made now, given a count of requests: no
+// rule bars it, not even one that does not decide, and max_active_requests leaves a place.
+// renew_before calls it before it releases anything, and the timers use the same rules. The claim's
+// own live request does not count against the limit, unless a more important job would take its
+// place.
+func MayAskIn(w *demand.Wanted, p Places, c *demand.Claim) bool {
+	if isBarred := barred(w, c) != BarsNothing; isBarred || c.Set.Flex.UseBulkInsert {
+		return !isBarred
 	}
 	if c.Live != nil {
 		p.free(*c.Live)
 	}
-	if !p.hasRoom(c) || rivals(w, c) >= w.Config.Options.MaxActiveRequests-p.inRegion[c.Set.Region] {
-		return Obstructs
-	}
-	return BarsNothing
+	return p.hasRoom(c) && rivals(w, c) < w.Config.Options.MaxActiveRequests-p.inRegion[c.Set.Region]
 }
 
 // barred returns the strongest bar that any rule sets to a request for the claim. An obstruction
 // is stronger than a refusal, because slurmflex requests nothing while it lasts.
-func barred(w *demand.Wanted, c *demand.Claim) (b Bar) {
+func barred(w *demand.Wanted, c *demand.Claim) (b bar) {
 	for _, r := range rules {
 		if r.bar > b && r.judge(w, c).Do > Noted {
 			b = r.bar

@@ -62,15 +62,15 @@ const (
 // claim.
 type rule struct {
 	judge func(w *demand.Wanted, c *demand.Claim) Ruling
-	bar   Bar
+	bar   bar
 }
 
-// Bar is the effect of a rule's verdict on a request; see MayAskIn.
-type Bar uint8
+// bar is the effect of a rule's verdict on a request; see MayAskIn.
+type bar uint8
 
 // The bars, weakest first.
 const (
-	BarsNothing Bar = iota // the rule prevents no request
+	BarsNothing bar = iota // the rule prevents no request
 	Refuses                // Compute refused the request, or would: the timers run until the back-off ends
 	Obstructs              // the request waits for something else: without a live one, the timers pause
 )

@@ -53,7 +53,7 @@ func (b *Boots) LastMade(m *Node) (made time.Time) {
 // successful boot resets the count of consecutive failures, as does an hour without another failure.
 func (s builder) lookAtBoots() {
 	sets := map[*config.NodeSet]*Boots{}
-	for _, m := range s.nodes {
+	for _, m := range s.Nodes {
 		if sets[m.Set] == nil {
 			sets[m.Set] = &Boots{Records: map[string]memo.Boots{}, failed: map[time.Time]int{}, batches: map[string]time.Time{}, Unhealthy: map[string]string{}}
 		}

@@ -58,7 +58,7 @@ func (s builder) addDoors() {
 			m.Busy, m.Cold = m.Busy || h.Over == memo.BusyCover, m.Cold || h.Over == memo.ColdCover
 		}
 	}
-	if len(s.doors) == 0 {
+	if len(s.Doors) == 0 {
 		return
 	}
 	byAddress := make(map[string]*slurm.Job, len(s.Seen.Jobs))
@@ -69,7 +69,7 @@ func (s builder) addDoors() {
 		}
 	}
 	unread := slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.JobRow })
-	for _, d := range s.doors {
+	for _, d := range s.Doors {
 		if d.Job = byAddress[d.Address]; d.Job == nil {
 			d.Job = s.arrayOf(d.Address)
 		}
@@ -79,7 +79,7 @@ func (s builder) addDoors() {
 		}
 	}
 	s.addRivals()
-	for _, d := range s.doors {
+	for _, d := range s.Doors {
 		if d.Changed {
 			for _, m := range s.NodesNamed(d.Nodes) {
 				m.Changed = d
@@ -124,8 +124,8 @@ func (s builder) addDoor(d *Door) {
 
 // addRivals sets the Rivals of each door: the other doors of its job.
 func (s builder) addRivals() {
-	all := make(map[string][]*Door, len(s.doors))
-	for _, d := range s.doors {
+	all := make(map[string][]*Door, len(s.Doors))
+	for _, d := range s.Doors {
 		if d.Job != nil {
 			all[d.Address] = append(all[d.Address], d)
 		}
@@ -183,27 +183,10 @@ func (s builder) arrayOf(address string) *slurm.Job {
 	return nil
 }
 
-// StartsOutside reports whether the job has nodes, or uses a door that has opened, and none of
-// these nodes is in the nodeset.
-func (s *Scene) StartsOutside(job uint32, nodeset string) bool {
-	outside := func(nodes []string) bool {
-		return len(nodes) > 0 && !slices.ContainsFunc(s.NodesNamed(nodes), func(m *Node) bool { return m.Set.Name == nodeset })
-	}
-	if j := s.Job(job); j != nil && j.State.HoldsNodes() {
-		return outside(j.Nodes)
-	}
-	return slices.ContainsFunc(s.doors, func(d *Door) bool {
-		return d.Job != nil && d.Job.ID == job && d.Named() && d.Opened(s.Seen.Now) && outside(d.Nodes)
-	})
-}
-
-// Doors returns the doors in Slurm's order.
-func (s *Scene) Doors() []*Door { return s.doors }
-
 // DoorsOf returns the doors of a job that waits pending, in the order of the job's list of
 // partitions.
 func (s *Scene) DoorsOf(job uint32) []*Door {
-	for _, d := range s.doors {
+	for _, d := range s.Doors {
 		if d.Taker != nil && d.Taker.ID == job {
 			return slices.Insert(slices.Clone(d.Rivals), d.Place, d)
 		}

@@ -58,10 +58,10 @@ func (s builder) addRequests(g *mig.Group) {
 		}
 		one := []Live{{g, r}}
 		for _, name := range r.Instances {
-			if of := s.note(name); of.requests == nil {
-				of.requests = one // all names share this slice: appending to it makes a copy
+			if of := s.note(name); of.Requests == nil {
+				of.Requests = one // all names share this slice: appending to it makes a copy
 			} else {
-				of.requests = append(of.requests, one...)
+				of.Requests = append(of.Requests, one...)
 			}
 		}
 	}
@@ -167,14 +167,14 @@ func (s builder) noteHidden(g *mig.Group) {
 		case n != nil && n.Power == On && n.State.Base != slurm.Down && (m.Lost() || broken):
 			gone[m.Name] = true
 		case !m.Lost():
-			s.note(m.Name).mayShow = true
+			s.note(m.Name).MayShow = true
 		}
 	}
 	for _, r := range g.Requests {
 		if r.State == mig.Succeeded && (!read || !s.IsOld(r.Created, lostAfter)) {
 			for _, name := range r.Instances {
 				if !gone[name] && !(lost[name] && s.hasBootedSince(name, r.Created)) {
-					s.note(name).mayShow = true
+					s.note(name).MayShow = true
 				}
 			}
 		}
@@ -182,10 +182,10 @@ func (s builder) noteHidden(g *mig.Group) {
 	if read {
 		return
 	}
-	for _, m := range s.nodes { // the records of its requests may be gone
+	for _, m := range s.Nodes { // the records of its requests may be gone
 		of := func(j *slurm.Job) bool { return IsFor(g.Stamp, j) }
 		if m.Name == g.Stamp.Node || g.Stamp.ForJobs() && m.Set.Name == g.Stamp.NodeSet && (len(m.Holders) == 0 || slices.ContainsFunc(m.Holders, of)) {
-			s.note(m.Name).mayShow = true
+			s.note(m.Name).MayShow = true
 		}
 	}
 }
@@ -251,10 +251,10 @@ func (s *Scene) Owned(id mig.GroupID) *mig.Group { return known(s.groups, id).ow
 func (s *Scene) InGroup(id mig.GroupID) int { return known(s.groups, id).shown }
 
 // RequestsOf returns the live requests that name an instance, in the order of their groups.
-func (s *Scene) RequestsOf(name string) []Live { return s.named(name).requests }
+func (s *Scene) RequestsOf(name string) []Live { return s.named(name).Requests }
 
 // MayShow reports whether an instance with that name may exist although no list shows it.
-func (s *Scene) MayShow(name string) bool { return s.named(name).mayShow }
+func (s *Scene) MayShow(name string) bool { return s.named(name).MayShow }
 
 // IsAhead reports whether a group of the nodeset has a request that does not show yet.
 func (s *Scene) IsAhead(nodeset string) bool { return known(s.sets, nodeset).ahead }

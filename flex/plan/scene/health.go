@@ -73,7 +73,7 @@ func (s *Scene) IsChecked(m *Node) bool {
 // check may have ended after the node was powered down.
 func (s *Scene) IsDrainedInVain(m *Node) bool {
 	_, checked := s.check(m)
-	return checked && m.State.Flags&(slurm.PoweringDown|slurm.PoweredDown) != 0 && !s.Present(m.Name) && !s.MayShow(m.Name)
+	return checked && m.State.Flags&(slurm.PoweringDown|slurm.PoweredDown) != 0 && !s.Present(m.Name) && !m.MayShow
 }
 
 // BadHost describes a machine that failed its health check, for the physical host that it ran on.

@@ -29,7 +29,7 @@ func (s builder) addHolds() {
 			s.covers = append(s.covers, h)
 			continue
 		case memo.DoorHold:
-			s.doors = append(s.doors, &Door{Hold: h})
+			s.Doors = append(s.Doors, &Door{Hold: h})
 			continue
 		}
 		for _, m := range s.NodesNamed(r.Nodes) {
@@ -43,13 +43,13 @@ func (s builder) addHolds() {
 // example because its state file was lost: Slurm ignores the job until it leaves the door (22.05, 26.05).
 func (s builder) addLostDoors() {
 	known := map[string]bool{}
-	for _, d := range s.doors {
+	for _, d := range s.Doors {
 		known[d.Name] = true
 	}
 	for _, j := range s.Seen.Jobs {
 		h := memo.ParseHold(s.Config.Cluster, j.Reservation)
 		if h.Kind == memo.DoorHold && j.State.Waits() && !known[j.Reservation] && !s.anyHold {
-			s.doors = append(s.doors, &Door{Hold: Hold{&slurm.Reservation{Name: j.Reservation}, h}})
+			s.Doors = append(s.Doors, &Door{Hold: Hold{&slurm.Reservation{Name: j.Reservation}, h}})
 		}
 	}
 }
@@ -67,7 +67,7 @@ func (s *Scene) Covers(over memo.Cover) (all []Hold) {
 
 // RaisedAt returns the earliest time at which a daemon can last have raised the cover's purge_comp.
 func RaisedAt(h Hold) time.Time {
-	return memo.CoverRaised(h.Start.Add(h.Purge()))
+	return h.Start.Add(h.Purge() - memo.CoverGrace - time.Minute)
 }
 
 // IsAbandoned reports whether no daemon maintains the cover any longer.

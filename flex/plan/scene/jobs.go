@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"slices"
 
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 func (s builder) addJob(j *slurm.Job) {
-	s.jobs[j.ID] = j
+	s.Jobs[j.ID] = j
 	s.sharers[mig.Sharers(j.Array(), j.User)] = j.User
 	if !j.State.HoldsNodes() {
 		return
@@ -50,27 +49,13 @@ func (s *Scene) UnshownNodes() (names []string) {
 
 // IsQueued reports whether the job is in the queue, or may be because a row was unreadable.
 func (s *Scene) IsQueued(job uint32) bool {
-	_, queued := s.jobs[job]
+	_, queued := s.Jobs[job]
 	return s.anyJob || queued
 }
-
-// Job returns a job in the queue; nil if no job in the queue has that ID or its row is unreadable.
-func (s *Scene) Job(id uint32) *slurm.Job { return s.jobs[id] }
 
 // Throttle returns how many tasks of the job's array may run at once; 0 means no limit.
 func (s *Scene) Throttle(j *slurm.Job) int {
 	return cmp.Or(j.Throttle(), s.Seen.Throttles[j.Array()])
-}
-
-// HeldJobs returns the jobs that slurmflex has held, as their AdminComments explain.
-func HeldJobs(s *Scene) (held []*slurm.Job) {
-	for i := range s.Seen.Jobs {
-		j := &s.Seen.Jobs[i]
-		if j.State.Waits() && j.Reason == "JobHeldAdmin" && memo.ExplainsHold(s.Seen.Told[j.ID]) {
-			held = append(held, j)
-		}
-	}
-	return held
 }
 
 // byClaim returns the order of the jobs that hold a node. A job that a live request already serves
@@ -78,7 +63,7 @@ func HeldJobs(s *Scene) (held []*slurm.Job) {
 // follow by importance.
 func (s builder) byClaim(m *Node) func(a, b *slurm.Job) int {
 	asks := func(j *slurm.Job) int {
-		if slices.ContainsFunc(m.requests, func(r Live) bool { return IsFor(r.Group.Stamp, j) }) {
+		if slices.ContainsFunc(m.Requests, func(r Live) bool { return IsFor(r.Group.Stamp, j) }) {
 			return 1
 		}
 		return 0
@@ -109,7 +94,7 @@ func HasJobOf(s *Scene, stamp mig.Stamp) bool {
 
 // UserOf returns the user of a stamp's job or jobs; empty if none of them is in the queue.
 func (s *Scene) UserOf(stamp mig.Stamp) string {
-	if job := s.jobs[stamp.Job]; job != nil {
+	if job := s.Jobs[stamp.Job]; job != nil {
 		return job.User
 	}
 	if !stamp.Shared() {

@@ -129,7 +129,7 @@ type End struct {
 // addEnds finds, for each job, the machine that ends first. In an unread region an end that this
 // process saw earlier counts.
 func (s builder) addEnds() {
-	for _, m := range s.nodes {
+	for _, m := range s.Nodes {
 		for _, in := range m.Machines {
 			if in.Until().IsZero() || !s.Ours(in) {
 				continue
@@ -150,15 +150,11 @@ const leaseEnds = "the lease of its nodes ends"
 
 func (s builder) addEnd(e End) {
 	for _, j := range e.Node.Holders {
-		if first, other := s.ends[j.ID]; !other || e.At.Before(first.At) {
-			s.ends[j.ID] = e
+		if first, other := s.Ends[j.ID]; !other || e.At.Before(first.At) {
+			s.Ends[j.ID] = e
 		}
 	}
 }
-
-// FirstEnd returns the end of that one of the job's machines that ends first; zero if no end is
-// known.
-func (s *Scene) FirstEnd(j *slurm.Job) End { return s.ends[j.ID] }
 
 // ShortEnd returns when the machine of a node that is up ends, if the machine was created for
 // another job and its lease is too short for this job; otherwise zero.

@@ -66,7 +66,7 @@ func (l Loss) String() string {
 // or maintenance ended the machine, LossOf also returns when. A machine that a list may show in a
 // moment does not count as lost, and neither does one with a stranger's machine in its place.
 func (s *Scene) LossOf(m *Node) (cause LossCause, ended time.Time) {
-	if m.State.Power() != On || len(m.requests) > 0 || s.isHidden(m) || m.mayShow || s.Seen.Inserted[m.Name] {
+	if m.State.Power() != On || len(m.Requests) > 0 || s.isHidden(m) || m.MayShow || s.Seen.Inserted[m.Name] {
 		return "", time.Time{}
 	}
 	var leaseEnd time.Time
@@ -117,7 +117,7 @@ func (m *Node) IsTakenDown() bool {
 
 // Losses returns the machines that are gone while jobs hold their nodes.
 func (s *Scene) Losses() (losses []Loss) {
-	for _, m := range s.nodes {
+	for _, m := range s.Nodes {
 		cause, ended := s.LossOf(m)
 		if cause == "" || m.Owner() == nil {
 			continue

@@ -20,29 +20,29 @@ type Machine struct {
 }
 
 func (s builder) addMachines() {
-	s.machines = make([]Machine, len(s.Seen.Instances))
+	s.Machines = make([]Machine, len(s.Seen.Instances))
 	var last mig.GroupID
 	var of *groupRecord
-	for i := range s.machines {
+	for i := range s.Machines {
 		in := &s.Seen.Instances[i]
 		if key := in.GroupID(); of == nil || key != last { // neighbours mostly belong to one group
 			last, of = key, noted(s.groups, key)
 		}
-		s.machines[i] = Machine{Instance: in, Owned: of.owned, Maker: of.usable}
+		s.Machines[i] = Machine{Instance: in, Owned: of.owned, Maker: of.usable}
 		of.shown++
 		if !in.Leaving() {
 			of.staying++
 		}
 	}
-	slices.SortFunc(s.machines, func(a, b Machine) int {
+	slices.SortFunc(s.Machines, func(a, b Machine) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Zone, b.Zone))
 	})
-	for i := 0; i < len(s.machines); {
+	for i := 0; i < len(s.Machines); {
 		next := i + 1
-		for next < len(s.machines) && s.machines[next].Name == s.machines[i].Name {
+		for next < len(s.Machines) && s.Machines[next].Name == s.Machines[i].Name {
 			next++
 		}
-		same := s.machines[i:next]
+		same := s.Machines[i:next]
 		if m := s.Node(same[0].Name); m != nil {
 			m.Machines = same
 			for j := range same {
@@ -126,24 +126,21 @@ func (s *Scene) IsOrphaned(node string) bool {
 	return !known && !s.named(node).held && !s.anyNode
 }
 
-// Machines returns all instances, sorted by name and zone.
-func (s *Scene) Machines() []Machine { return s.machines }
-
 // MachinesOf returns the instances with a name. Instances in different zones can have the same
 // name.
 func (s *Scene) MachinesOf(name string) []Machine {
 	if n := s.Node(name); n != nil {
 		return n.Machines
 	}
-	first, found := slices.BinarySearchFunc(s.machines, name, func(in Machine, name string) int { return cmp.Compare(in.Name, name) })
+	first, found := slices.BinarySearchFunc(s.Machines, name, func(in Machine, name string) int { return cmp.Compare(in.Name, name) })
 	if !found {
 		return nil
 	}
 	end := first
-	for end < len(s.machines) && s.machines[end].Name == name {
+	for end < len(s.Machines) && s.Machines[end].Name == name {
 		end++
 	}
-	return s.machines[first:end]
+	return s.Machines[first:end]
 }
 
 // Belongs reports whether the instance belongs to the cluster, by its own stamp or by its group's.

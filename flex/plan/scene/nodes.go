@@ -18,7 +18,7 @@ type Node struct {
 	Holders  []*slurm.Job // the jobs that hold the node, the first holder first
 	Machines []Machine    // its instances
 	Doubted  bool         // an unreadable job may hold it
-	At       int          // its index in Scene.nodes
+	At       int          // its index in Scene.Nodes
 
 	Cover bool // a cover closes it now
 	Busy  bool // the cover over busy nodes has it
@@ -34,7 +34,7 @@ type Node struct {
 // order.
 func (s builder) addNodes() {
 	all := make([]Node, len(s.Seen.Nodes))
-	s.nodes = make([]*Node, 0, len(all))
+	s.Nodes = make([]*Node, 0, len(all))
 	for i := range all {
 		n := &s.Seen.Nodes[i]
 		set, index, ok := s.Config.Find(n.Name)
@@ -50,12 +50,12 @@ func (s builder) addNodes() {
 		}
 		all[i] = Node{Node: n, Set: set, Index: index, Power: n.State.Power()}
 		s.table[set][index] = &all[i]
-		s.nodes = append(s.nodes, &all[i])
+		s.Nodes = append(s.Nodes, &all[i])
 	}
-	slices.SortFunc(s.nodes, func(a, b *Node) int {
+	slices.SortFunc(s.Nodes, func(a, b *Node) int {
 		return cmp.Or(cmp.Compare(a.Set.Name, b.Set.Name), cmp.Compare(a.Index, b.Index))
 	})
-	for i, m := range s.nodes {
+	for i, m := range s.Nodes {
 		m.At = i
 	}
 }
@@ -99,9 +99,6 @@ func (m *Node) AddJobs(known []*slurm.Job) []*slurm.Job {
 // IsUnread reports whether something in the cloud that concerns the node, or its whole region,
 // could not be read.
 func (s *Scene) IsUnread(m *Node) bool { return s.Unseen(m.Set.Region) || m.unread != "" }
-
-// Nodes returns the flex nodes that Slurm shows, sorted by nodeset and index.
-func (s *Scene) Nodes() []*Node { return s.nodes }
 
 // Node returns the flex node with that name; nil if Slurm does not show it.
 func (s *Scene) Node(name string) *Node {

@@ -26,23 +26,23 @@ type Scene struct {
 	Groups []*mig.Group
 	// The groups that were read and that no newer slurmflex created, in the same order.
 	UsableGroups []*mig.Group
-	Holds        []Hold   // our reservations, in Slurm's order
-	Problems     Problems // the rows, instances and groups that slurmflex left alone
-
-	nodes    []*Node                      // flex nodes that Slurm shows, by nodeset and index
-	table    map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
-	strays   map[string]*record           // other names of nodes and instances
-	machines []Machine                    // all instances, sorted by name and zone
-	groups   map[mig.GroupID]*groupRecord // the cluster's groups, and the groups of all instances
-	sets     map[string]*setRecord        // by nodeset
+	Nodes        []*Node   // the flex nodes that Slurm shows, sorted by nodeset and index
+	Machines     []Machine // all instances, sorted by name and zone
+	Holds        []Hold    // our reservations, in Slurm's order
+	Doors        []*Door   // those for jobs that wait pending, in the same order
 	// Every job in the queue, in any state; nil: its row could not be read.
-	jobs   map[uint32]*slurm.Job
-	hidden map[string]string // see Snapshot.Hidden
+	Jobs     map[uint32]*slurm.Job
+	Ends     map[uint32]End // when the first machine of each job ends, if that is known
+	Problems Problems       // the rows, instances and groups that slurmflex left alone
+
+	table  map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
+	strays map[string]*record           // other names of nodes and instances
+	groups map[mig.GroupID]*groupRecord // the cluster's groups, and the groups of all instances
+	sets   map[string]*setRecord        // by nodeset
+	hidden map[string]string            // see Snapshot.Hidden
 	// The users of the jobs in the queue, by the jobs that may share a group; see mig.Sharers.
 	sharers map[mig.Stamp]string
-	ends    map[uint32]End // when the first machine of each job ends
-	covers  []Hold         // the reservations that close powered-down nodes
-	doors   []*Door        // the reservations for jobs that wait pending
+	covers  []Hold // the reservations that close powered-down nodes
 
 	anyJob, anyNode bool // an unreadable job may have any ID, or hold any node
 	anyHold         bool // a reservation is unreadable
@@ -53,8 +53,8 @@ type Scene struct {
 // record holds what is known about the name of a node or an instance.
 type record struct {
 	node     *slurm.Node  // as Slurm shows it; only for names that are not flex nodes
-	requests []Live       // live requests that name it
-	mayShow  bool         // a group may have an instance of that name although no list shows it
+	Requests []Live       // live requests that name it, in the order of their groups
+	MayShow  bool         // an instance of that name may exist although no list shows it
 	unread   string       // why something about the name could not be read
 	held     bool         // a job holds it; counts only for names that are not flex nodes
 	holders  []*slurm.Job // the readable jobs that hold it; only for names that are not flex nodes
@@ -95,16 +95,16 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		strays:  map[string]*record{},
 		groups:  make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
 		sets:    map[string]*setRecord{},
-		jobs:    make(map[uint32]*slurm.Job, len(snap.Jobs)),
+		Jobs:    make(map[uint32]*slurm.Job, len(snap.Jobs)),
 		sharers: map[mig.Stamp]string{},
-		ends:    map[uint32]End{},
+		Ends:    map[uint32]End{},
 		hidden:  snap.Hidden(),
 	}}
 	s.addNodes()
 	for i := range snap.Jobs {
 		s.addJob(&snap.Jobs[i])
 	}
-	for _, m := range s.nodes {
+	for _, m := range s.Nodes {
 		if m.hasComeUp() {
 			m.Power = On
 		}
@@ -116,7 +116,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		s.addGroup(&snap.Groups[i])
 	}
 	s.sortGroups()
-	for _, m := range s.nodes {
+	for _, m := range s.Nodes {
 		slices.SortFunc(m.Holders, s.byClaim(m))
 	}
 	s.addMachines()

@@ -10,12 +10,6 @@ import (
 // Amount is what machines take: GPU seconds, and money in the currency of the price file.
 type Amount struct{ GPU, Cost float64 }
 
-// Plus returns the sum of two amounts.
-func (a Amount) Plus(b Amount) Amount { return Amount{a.GPU + b.GPU, a.Cost + b.Cost} }
-
-// Times returns the amount that many times.
-func (a Amount) Times(n float64) Amount { return Amount{a.GPU * n, a.Cost * n} }
-
 // Spent is what the history shows of the present periods of the limits.
 type Spent struct {
 	Of    []Spending        // by the order of the limits in the configuration

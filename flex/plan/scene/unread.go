@@ -20,15 +20,15 @@ func (s builder) skipRows() {
 		switch id := row.Job(); {
 		case id == 0:
 			s.anyJob = true
-		case s.jobs[id] == nil:
-			s.jobs[id] = nil // the job is in the queue
+		case s.Jobs[id] == nil:
+			s.Jobs[id] = nil // the job is in the queue
 		}
 		if row.State != "" && !row.State.HoldsNodes() {
 			continue
 		}
 		if !row.NodesKnown {
 			s.anyNode = true
-			for _, m := range s.nodes {
+			for _, m := range s.Nodes {
 				m.Doubted = m.Doubted || !s.isFree(m)
 			}
 		}
@@ -60,7 +60,7 @@ func (s builder) noteUnread() {
 			m.unread = "region " + region + ", where " + name + " had a machine or request, could not be read"
 		}
 	}
-	for _, in := range s.machines {
+	for _, in := range s.Machines {
 		if in.Unread != "" {
 			s.note(in.Name).unread = s.Problems.Add("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", in.Name, in.Zone, in.Unread)
 		}

@@ -46,7 +46,7 @@ func leftOf(s *scene.Scene, g mig.Group) bool {
 func (b *budget) deleteOff(g mig.Group) {
 	const asked, unasked = "slurm-gcp has left them, and Slurm has powered their nodes down", "slurm-gcp has left them, and their nodes are powered down"
 	off := map[action.Why][]mig.Instance{}
-	for _, in := range b.Machines() {
+	for _, in := range b.Machines {
 		m := in.Node
 		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || b.IsOutsider(*in.Instance) || m == nil || m.Power != scene.Off || m.Taken() {
 			continue

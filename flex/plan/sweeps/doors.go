@@ -38,7 +38,7 @@ func isForDoor(d *scene.Door, j *slurm.Job) bool {
 // the job runs or must wait again.
 func keepDoors(s *Step) {
 	promises, named, now := s.Seen.Promises, byReservation(s.Scene), s.Seen.Now
-	for _, d := range s.Doors() {
+	for _, d := range s.Doors {
 		of := action.OfReservation{Name: d.Name}
 		uses := func(job uint32, address string, leave bool, why action.Why) {
 			s.do(action.UseReservation{OfReservation: of, Job: job, Address: address, Leave: leave, Why: why})
@@ -136,7 +136,7 @@ type NearDoor struct {
 
 // NearDoors returns the doors that may open at any time.
 func NearDoors(s *scene.Scene) (near []NearDoor) {
-	for _, d := range s.Doors() {
+	for _, d := range s.Doors {
 		if stage, _ := demand.StageOf(s, d); stage != demand.DoorBooting || !isBest(s, d) || d.Opened(s.Seen.Now) || demand.StartsLater(s, d.Job, 0) {
 			continue
 		}
@@ -155,7 +155,7 @@ func NearDoors(s *scene.Scene) (near []NearDoor) {
 // static nodes, and those that keep_idle applies to. Under a suspended job, a node is idle already.
 func NodesInUse(s *scene.Scene) (names []string) {
 	sets := demand.Covered(s)
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if sets[m.Set] && m.Power == scene.On && m.Busy && m.Door == nil && len(m.Holders) > 0 && !m.State.IsIdle() && (m.Set.Flex.KeepIdle > 0 || m.Set.IsStatic(m.Index)) {
 			names = append(names, m.Name)
 		}
@@ -169,7 +169,7 @@ func NodesInUse(s *scene.Scene) (names []string) {
 // until salvage_timeout.
 func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	start := s.Seen.Now.Add(demand.DoorAhead).Truncate(time.Second)
-	if demand.MayHaveSurvivors(s, d) {
+	if mayHaveSurvivors(s, d) {
 		return start
 	}
 	for _, m := range s.NodesNamed(d.Nodes) {
@@ -183,6 +183,14 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 	return start
 }
 
+// mayHaveSurvivors reports whether the door has survivors, or may have some that could not be read:
+// nodes that booted before the job lost others.
+func mayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
+	return len(demand.Survivors(s, d)) > 0 || slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool {
+		return m.Set.Flex.Salvage && s.IsUnread(m) && m.Power == scene.On && m.BootTime.Before(d.At)
+	})
+}
+
 // pushEvery is how long a door keeps its start before it is moved again. A move takes slurmctld 5 to
 // 8 ms.
 const pushEvery = 150 * time.Second
@@ -193,7 +201,7 @@ func makeDoors(s *Step) {
 		now := s.Seen.Now
 		first := memo.DoorFor(memo.DoorReservation(s.Config.Cluster, want.Address, now), want.Job.Digest())
 		of := action.OfReservation{Name: first}
-		for n := 1; slices.ContainsFunc(s.Doors(), func(d *scene.Door) bool { return d.Name == of.Name }); n++ {
+		for n := 1; slices.ContainsFunc(s.Doors, func(d *scene.Door) bool { return d.Name == of.Name }); n++ {
 			of.Name = memo.FurtherDoor(first, n) // an earlier pass of the same second made the first one
 		}
 		why, start := action.Why(fmt.Sprintf("Slurm has planned job %s on %s", want.Address, slurm.Fold(want.Nodes))), now.Add(demand.DoorAhead)
@@ -278,7 +286,7 @@ func (s *Step) keepCover(over memo.Cover, nodes []string) {
 		s.Soon = true // the reservation shows
 	default:
 		live, change := all[keep], slurm.ReservationChange{}
-		if !demand.SameSet(nodes, live.Nodes) {
+		if !slices.Equal(slices.Sorted(slices.Values(nodes)), slices.Sorted(slices.Values(live.Nodes))) {
 			change.Nodes = nodes
 		}
 		if ends := live.Start.Add(live.Purge()); over != memo.WarmCover && ends.Sub(now) < memo.CoverGrace-coverRaise {
@@ -305,7 +313,7 @@ func (s *Step) keepCover(over memo.Cover, nodes []string) {
 // a cover only after another one that closes it has it, so that no job starts there in between.
 func coverNodes(w *demand.Wanted) map[memo.Cover][]string {
 	s, sets, nodes := w.Scene, demand.Covered(w.Scene), map[memo.Cover][]string{}
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if !sets[m.Set] || demand.IsForeign(s, m) {
 			continue
 		}

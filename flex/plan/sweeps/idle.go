@@ -17,7 +17,7 @@ import (
 // effect at the job's end.
 func powerDownKept(s *Step) {
 	sets := demand.Covered(s.Scene)
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || s.IsUnread(m) || isOpen(s.Wanted, m, sets) || s.IsKept(m) {
 			continue
 		}

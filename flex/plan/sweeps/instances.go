@@ -17,7 +17,7 @@ func deleteInstances(s *Step) {
 	b := budget{s, s.Config.Options.MaxDeletions}
 	gone := map[mig.GroupID][]mig.Instance{} // instances without a group have the zero ID
 	why := map[mig.GroupID]action.Why{}      // the reason for the last instance
-	for _, in := range s.Machines() {
+	for _, in := range s.Machines {
 		if !s.Ours(in) {
 			continue
 		}

@@ -81,7 +81,7 @@ func leaseEnds(s *scene.Scene) map[uint32]leaseEnding {
 		if j.State != slurm.JobRunning {
 			continue
 		}
-		end := s.FirstEnd(j)
+		end := s.Ends[j.ID]
 		if end.Node == nil || !report.Outlives(s, j, end.At) || !isReserved(s, end.Node.Name, end.At) {
 			continue
 		}

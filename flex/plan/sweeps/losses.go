@@ -20,7 +20,7 @@ import (
 // nothing is lost if the AdminComment cannot be written for a while.
 func takeDownLost(s *Step) {
 	lost := map[string]bool{}
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if m.IsWithdrawn() {
 			continue
 		}
@@ -58,7 +58,7 @@ func takeDownLost(s *Step) {
 // takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
 // it.
 func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) string {
-	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, w.Job(id), losses), why))
+	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, w.Jobs[id], losses), why))
 }
 
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as
@@ -66,7 +66,7 @@ func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) str
 // Compute shows nothing for the node and either the lease has ended or the node does not respond to
 // Slurm. recoverVanished leaves a node with a job to Slurm until the job has left the node.
 func recoverVanished(s *Step) {
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		out := m.State.Has(slurm.Drain) && !m.IsDrainedByCheck() || m.State.Has(slurm.Fail) // by an admin
 		if m.Power != scene.On || s.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || out {
 			continue
@@ -93,9 +93,9 @@ func recoverVanished(s *Step) {
 // requested. slurmflex leaves them to the admin: either an admin set them DOWN to examine the
 // machine, or the node's slurmd has failed. Slurm also shows nodes as DOWN that scontrol reboots.
 func reportDown(s *Step) {
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if m.Power == scene.On && m.State.Base == slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.RebootIssued) == 0 && !m.Taken() && !m.IsTakenDown() &&
-			(s.HasMachine(m.Name) || len(s.RequestsOf(m.Name)) > 0) {
+			(s.HasMachine(m.Name) || len(m.Requests) > 0) {
 			s.Problems.Add("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
 				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name)
 		}

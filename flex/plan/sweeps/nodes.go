@@ -14,7 +14,7 @@ import (
 // leaves nodes to the admin that are DOWN or that no health check has drained.
 func powerDownOrphans(s *Step) {
 	var orphans []string
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if m.Power != scene.Rising || s.ClaimOf(m) != nil || len(m.Holders) > 0 || s.IsUnread(m) {
 			continue
 		}
@@ -38,7 +38,7 @@ func powerDownOrphans(s *Step) {
 // resume would keep such a node from backfill, if power_down_force has powered it down before.
 func resumeEmpty(s *Step) {
 	var empty, tooLate, lost, drained, draining []string
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		switch {
 		case !s.IsDrainedInVain(m):
 		case m.State.Has(slurm.PoweringDown):
@@ -87,7 +87,7 @@ func bootedTooLate(m *scene.Node) (late, resumes bool) {
 // it; a node that lost its Reason is usable.
 func openToBackfill(s *Step) {
 	var names []string
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if m.Power == scene.Off && m.Idle() && !m.Taken() && m.State.Has(slurm.PoweredDown) &&
 			memo.IsOurReason(m.Reason) && m.Reason != memo.Usable {
 			names = append(names, m.Name)
@@ -111,7 +111,7 @@ func powerDownOnIdle(s *Step) {
 		}
 	}
 	var names []string
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		job := m.Owner()
 		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Set.IsStatic(m.Index) || !s.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue

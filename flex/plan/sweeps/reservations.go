@@ -78,7 +78,7 @@ func deleteFormer(s *Step) {
 	for _, h := range s.Holds {
 		if h.Kind == memo.FormerHold {
 			a := action.DeleteReservation{OfReservation: action.OfReservation{Name: h.Name}, Why: "slurmflex no longer creates such reservations"}
-			if j := s.Job(h.Job); j != nil && j.Reservation == h.Name {
+			if j := s.Jobs[h.Job]; j != nil && j.Reservation == h.Name {
 				a.Job, a.Address = j.ID, j.Address()
 			}
 			s.do(a)
@@ -114,7 +114,7 @@ func mayHaveLease(s *scene.Scene, m *scene.Node) bool {
 // these reservations are for host maintenance.
 func allEnds(s *scene.Scene) (nodes map[string][]string, maintained map[string]bool) {
 	nodes, maintained = map[string][]string{}, map[string]bool{}
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if m.Power != scene.On && m.Power != scene.Rising || m.Door != nil { // the boot may delay the job's end
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 // starts, and after their lease has ended. Slurm itself never does.
 func powerUpStatic(s *Step) {
 	var names []string
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
 			!s.IsUnread(m) && !s.Present(m.Name) {
 			names = append(names, m.Name)
@@ -29,14 +29,14 @@ func powerUpStatic(s *Step) {
 // ten nodes are due and one place is free, they are renewed one at a time.
 func renewStatic(s *Step) {
 	p := placesOfStatic(s.Wanted)
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		early := m.Set.Flex.RenewBefore
 		if early == 0 || !m.Set.IsStatic(m.Index) || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
 			m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		for _, in := range m.Machines {
-			if left := in.Until().Sub(s.Seen.Now); !in.Until().IsZero() && s.IsOld(in.Until(), -early) && rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) == rules.BarsNothing {
+			if left := in.Until().Sub(s.Seen.Now); !in.Until().IsZero() && s.IsOld(in.Until(), -early) && rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) {
 				p.Take(renewal(s.Wanted, m))
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
 				s.do(action.SetNodes{
@@ -51,9 +51,9 @@ func renewStatic(s *Step) {
 // will need. Nodes that an admin keeps out of service need none.
 func placesOfStatic(w *demand.Wanted) rules.Places {
 	p := rules.PlacesNow(w)
-	for _, m := range w.Nodes() {
+	for _, m := range w.Nodes {
 		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
-			len(w.RequestsOf(m.Name)) == 0 {
+			len(m.Requests) == 0 {
 			p.Take(renewal(w, m))
 		}
 	}

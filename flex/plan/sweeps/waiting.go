@@ -107,7 +107,7 @@ func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 // stopWaiting clears the Comment of nodes that no longer wait.
 func stopWaiting(s *Step) {
 	var names []string
-	for _, m := range s.Nodes() {
+	for _, m := range s.Nodes {
 		if c := s.ClaimOf(m); memo.IsWait(m.Comment) && (c == nil || c.Live == nil && anyOurs(s.Scene, []string{m.Name})) {
 			names = append(names, m.Name)
 		}

@@ -173,3 +173,12 @@ func TestNodesThatAMoreImportantJobNamesAreKeptUntilSlurmPlansIt(t *testing.T) {
 		assert.Equal(t, served, strings.Contains(got, "have job 7 use"), got)
 	}
 }
+
+func TestRequeuedJobLeavesTheRequestThatItWaitedForTooLong(t *testing.T) {
+	for told, cancelled := range map[string]bool{"": false, "flex-start: requeued at 2026-11-21T11:59:58Z: no machines": true} {
+		w := newUnasked()
+		w.Requested(7, "alpha-a3-[0-1]", time.Hour)
+		w.Snap.Told = map[uint32]string{7: told}
+		assert.Equal(t, cancelled, strings.Contains(w.inCompute(), "cancel request"), told)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -281,9 +282,11 @@ func OpensAtOnce(s *scene.Scene, j *slurm.Job) bool {
 }
 
 // formerNames returns the nodes of a live request that was made for the job, if the job can still
-// use them: a job that has lost its door keeps its place in Google's queue.
+// use them: a job that has lost its door keeps its place in Google's queue. After a wait that was too long,
+// it gets a new request.
 func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.NodeSet) {
-	if j.IsTasks() || j.HetID != 0 || address != j.Address() || h.changedDoor(address) != nil {
+	done, _ := memo.DoneOf(h.Seen.Told[j.ID])
+	if j.IsTasks() || j.HetID != 0 || address != j.Address() || h.changedDoor(address) != nil || done.Deed == memo.Requeued {
 		return nil, nil
 	}
 	for _, r := range h.LiveRequests() {

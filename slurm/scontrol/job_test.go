@@ -85,7 +85,7 @@ func TestSlurmErrorsAboutJobsAreRecognised(t *testing.T) {
 		{hold, "5_2: Job has already finished\n", ErrJobEnded},
 		{notify, "job notify failure: Job/step already completing or completed\n", ErrJobEnded},
 		{hold, "5_2: Invalid job id specified\n", ErrUnknownJob},
-		{note, "Job has already finished for job 5+1\nslurm_suspend error: Job has already finished\n", ErrJobEnded},
+		{note, "Job has already finished for job 5+1\nslurm_suspend error: Job has already finished\n", nil},
 		{note, "Invalid job id specified for job 5+1\n", ErrUnknownJob},
 	} {
 		c := newClient(t, dummy{Instead: squeueSays("5|5_2\n"), Stderr: test.stderr, Exit: 1})

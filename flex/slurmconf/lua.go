@@ -32,8 +32,8 @@ func SubmitRules() []SubmitRule {
 	}
 }
 
-// submitLevels returns the possible reactions to a job that breaks a rule.
-func submitLevels() []string { return []string{"refuse", "warn", "off"} }
+// SubmitLevels returns the possible reactions to a job that breaks a rule.
+func SubmitLevels() []string { return []string{"refuse", "warn", "off"} }
 
 // CheckLevels returns an error for an unknown rule or level.
 func CheckLevels(levels map[string]string) error {
@@ -45,8 +45,8 @@ func CheckLevels(levels map[string]string) error {
 		if !slices.Contains(names, name) {
 			return fmt.Errorf("--rule %s=%s: unknown rule %q; choose one of: %s", name, level, name, strings.Join(names, ", "))
 		}
-		if !slices.Contains(submitLevels(), level) {
-			return fmt.Errorf("--rule %s=%s: choose one of: %s", name, level, strings.Join(submitLevels(), ", "))
+		if !slices.Contains(SubmitLevels(), level) {
+			return fmt.Errorf("--rule %s=%s: choose one of: %s", name, level, strings.Join(SubmitLevels(), ", "))
 		}
 	}
 	return nil

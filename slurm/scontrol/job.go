@@ -19,7 +19,7 @@ import (
 
 // SetAdminComment sets the comment that scontrol show job shows to the job's owner; "" clears it.
 // Each component of a heterogeneous job has its own comment. Control characters become spaces, and
-// the text is cut to 500 bytes. For a job that has ended meanwhile, there is nothing to do.
+// the text is cut to 500 bytes. A job that has ended meanwhile keeps its comment.
 func (c *Client) SetAdminComment(ctx context.Context, job uint32, text string) error {
 	own, _, err := c.address(ctx, job, "set the admin comment")
 	if err == nil {

@@ -136,7 +136,7 @@ func NewClaim(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part i
 	}
 	c.Stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.Config.Cluster, NodeSet: m.Set.Name}
 	if queued {
-		own := askedIn(s, m, job)
+		own := askedIn(m, job)
 		if of := sharersOf(m.Set, job); of.Shared() && own == "" {
 			c.Group = memo.SharedGroup(s.Config.Cluster, m.Set.Name, of.Array, of.User, m.Index/mig.MaxInstances)
 			c.Stamp.Array, c.Stamp.User = of.Array, of.User
@@ -156,7 +156,7 @@ func NewClaim(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part i
 // askedIn returns the name of the group of the job's nodes that has a live request for the node;
 // empty if no such group exists. The size of the group depends on the template and the
 // configuration. Nodes that already wait keep their group when either changes.
-func askedIn(s *scene.Scene, m *scene.Node, job *slurm.Job) (part string) {
+func askedIn(m *scene.Node, job *slurm.Job) (part string) {
 	for _, r := range m.Requests {
 		stamp := r.Group.Stamp
 		if stamp.Job != job.ID || stamp.NodeSet != m.Set.Name || stamp.Node != "" {

@@ -174,8 +174,8 @@ func TestNodesThatAMoreImportantJobNamesAreKeptUntilSlurmPlansIt(t *testing.T) {
 	}
 }
 
-func TestRequeuedJobLeavesTheRequestThatItWaitedForTooLong(t *testing.T) {
-	for told, cancelled := range map[string]bool{"": false, "flex-start: requeued at 2026-11-21T11:59:58Z: no machines": true} {
+func TestJobLeavesTheRequestThatItHasWaitedForTooLong(t *testing.T) {
+	for told, cancelled := range map[string]bool{"": false, "flex-start: machines requested again at 2026-11-21T11:59:58Z: no capacity": true} {
 		w := newUnasked()
 		w.Requested(7, "alpha-a3-[0-1]", time.Hour)
 		w.Snap.Told = map[uint32]string{7: told}

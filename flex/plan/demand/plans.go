@@ -286,7 +286,7 @@ func OpensAtOnce(s *scene.Scene, j *slurm.Job) bool {
 // it gets a new request.
 func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.NodeSet) {
 	done, _ := memo.DoneOf(h.Seen.Told[j.ID])
-	if j.IsTasks() || j.HetID != 0 || address != j.Address() || h.changedDoor(address) != nil || done.Deed == memo.Requeued {
+	if j.IsTasks() || j.HetID != 0 || address != j.Address() || h.changedDoor(address) != nil || done.Deed == memo.Again {
 		return nil, nil
 	}
 	for _, r := range h.LiveRequests() {

@@ -35,7 +35,11 @@ type Claim struct {
 	Missing []string // nodes that have neither an instance nor a request
 	First   []string // what must happen before anything can be requested
 
-	// What the rules need to know. Package rules notes it before it judges any claim.
+	notes
+}
+
+// notes are what the rules need to know of a claim. Package rules notes them before it judges any claim.
+type notes struct {
 	Asked      scene.Asked // how long a request for the claim was live or refused
 	Incomplete string      // how its job has waited too long for the remaining nodes; empty: it has not
 }

@@ -175,7 +175,8 @@ func TestNodesThatAMoreImportantJobNamesAreKeptUntilSlurmPlansIt(t *testing.T) {
 }
 
 func TestJobLeavesTheRequestThatItHasWaitedForTooLong(t *testing.T) {
-	for told, cancelled := range map[string]bool{"": false, "flex-start: machines requested again at 2026-11-21T11:59:58Z: no capacity": true} {
+	const again = "flex-start: machines requested again at "
+	for told, cancelled := range map[string]bool{"": false, again + "2026-11-21T11:59:58Z: no capacity": true, again + "2026-11-21T10:59:58Z: no capacity": false} {
 		w := newUnasked()
 		w.Requested(7, "alpha-a3-[0-1]", time.Hour)
 		w.Snap.Told = map[uint32]string{7: told}

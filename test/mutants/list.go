@@ -662,7 +662,7 @@ var mutants = []mutant{
 		"if mayHaveSurvivors(s, d) {", "if len(demand.Survivors(s, d)) > 0 {", planner,
 	},
 	{
-		"free nodes are not kept for a job that needs more", "flex/plan/demand/plans.go",
+		"free nodes are not kept for a job that needs more", "flex/plan/demand/precedence.go",
 		"\t\t\th.short[set] = j\n", ``, planner,
 	},
 	{

@@ -43,7 +43,7 @@ type coveredNames struct {
 	free   map[*config.NodeSet][]string   // cold nodes that Slurm has planned for no job that may get them, lowest first
 	spares map[*config.NodeSet]bool       // where Slurm may have planned jobs that rest, and others behind them or not at all
 	short  map[*config.NodeSet]*slurm.Job // the most important job that its nodeset has too few free nodes for
-	named  []string                       // what jobs ask for by name that Slurm will plan in its next cycles
+	named  []string                       // kept for jobs that Slurm will plan in its next cycles: what they ask for by name, or as many as they need
 }
 
 // handOut gives each pending job that Slurm has planned a door over the planned nodes, the most

@@ -306,8 +306,9 @@ func (e *explainer) early(j Job, rows []Row) {
 		return
 	}
 	e.YouCan = "checkpoint before then"
-	if n, ok := e.NodeSet(first.NodeSet); ok && n.Requeues > 0 {
-		e.Next += "; requeued at " + e.at(first.EndsAt.Add(-time.Duration(n.Requeues))) + ", if Slurm may requeue it"
+	n, _ := e.NodeSet(first.NodeSet)
+	if at := first.EndsAt.Add(-time.Duration(n.Requeues)); n.Requeues > 0 && at.After(e.View.SeenAt) {
+		e.Next += "; requeued at " + e.at(at) + ", if Slurm may requeue it"
 	}
 }
 

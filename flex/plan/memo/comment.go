@@ -88,11 +88,14 @@ func HasKeptNone(comment string) bool {
 // Texts about nodes that the job has. They stop applying when the job loses its nodes.
 const (
 	Waiting = "waiting "
-	There   = "its nodes are there, until "
-	End     = "its nodes end at "
-	Sends   = "; slurmflex sends it " // after End: the signal that slurmflex will send
-	Warned  = "; warned at "          // after End: when the job was signalled
-	Waited  = "; waited "             // after There and End: how long the job waited, and for what
+	// WaitingSince begins the text for a job whose machines are requested.
+	WaitingSince = Waiting + "since "
+	Booting      = Waiting + "for its machines, which are requested or boot" // replaces why they were not requested
+	There        = "its nodes are there, until "
+	End          = "its nodes end at "
+	Sends        = "; slurmflex sends it " // after End: the signal that slurmflex will send
+	Warned       = "; warned at "          // after End: when the job was signalled
+	Waited       = "; waited "             // after There and End: how long the job waited, and for what
 	// NoEnd replaces End when Google has withdrawn the maintenance of machines without a lease.
 	NoEnd = "no maintenance of its nodes' hosts is announced any longer"
 	// Unplaced: the job waits without nodes. Slurm has taken them back, or slurmflex no longer keeps

@@ -38,7 +38,7 @@ func notice(w *demand.Wanted, v rules.Verdict, j *slurm.Job) string {
 	if c.Shares() {
 		wanted = len(c.Nodes)
 	}
-	text := fmt.Sprintf(memo.Waiting+"since %s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.MachineType(c.Set), slurm.Clock(n.Lease))
+	text := fmt.Sprintf(memo.WaitingSince+"%s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.MachineType(c.Set), slurm.Clock(n.Lease))
 	if others := c.Live.Request.Size() - 1; c.Shares() && others > 0 {
 		text += fmt.Sprintf(", requested with %d others", others)
 	}
@@ -222,9 +222,10 @@ func LossComment(w *demand.Wanted, id uint32, what string) string {
 // machines are lost, when the nodes end if that is before the time limit, and that a component's
 // heterogeneous job is returned. A text is empty if there is nothing to report.
 func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Loss) map[uint32]string {
-	waits := map[uint32][]string{}
+	waits, underWay := map[uint32][]string{}, map[uint32]bool{}
 	for _, v := range verdicts {
 		for _, j := range v.Claim.Holders {
+			underWay[j.ID] = v.UnderWay
 			if text := notice(w, v, j); text != "" && j.State != slurm.JobCompleting {
 				waits[j.ID] = append(waits[j.ID], text)
 			}
@@ -259,6 +260,8 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 			texts[j.ID] = memo.OwnComment + memo.End + w.ShortLease(j).UTC().Format(time.RFC3339) + beforeLimit
 		case j.State.Waits() && len(w.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Unplaced
+		case j.State.Waits() && underWay[j.ID] && memo.IsOfNodes(w.Seen.Told[j.ID]) && !strings.HasPrefix(w.Seen.Told[j.ID], memo.OwnComment+memo.WaitingSince):
+			texts[j.ID] = memo.OwnComment + memo.Booting
 		}
 	}
 	return texts

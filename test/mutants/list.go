@@ -627,7 +627,7 @@ var mutants = []mutant{
 	},
 	{
 		"an uncertain loss counts although one list may be wrong", "flex/metrics/events.go",
-		"if found[name] >= 2 && e.lost[name] < 2 {", "if e.lost[name] < 2 {", history,
+		"if loss.Certain && !e.lost[name] {", "if !e.lost[name] {", history,
 	},
 	{
 		"a busy daemon lets no other process act", "flex/run.go",

@@ -42,7 +42,7 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 		first  fakegce.Request
 	}{
 		{change: "features=[old|new]", want: kept}, // Slurm plans it on the same node again
-		{change: "features=old&new", want: none}, // no node has both
+		{change: "features=old&new", want: none},   // no node has both
 		{change: "features=any", want: kept},
 		{change: "features=new", want: moved},
 		{change: "excnodelist=NODE", want: moved},

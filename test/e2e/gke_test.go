@@ -71,8 +71,8 @@ func newGKE(t *testing.T, queue string, set lab.NodeSet) *gke {
 		args = append(args, "--kubeconfig", g.real.gateway)
 	}
 	g.config = filepath.Join(dir, "gke.yaml")
-	args = append([]string{program, "--listen", fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0])}, args...)
-	g.gateway = launch(t, dir, "slurmflex-gke", args...)
+	g.gateway = launch(t, dir, "slurmflex-gke", append([]string{program, "--listen", "127.0.0.1:0"}, args...)...)
+	g.gateway.args[2] = strings.TrimPrefix(g.gateway.endpoint(), "http://") // it keeps the port when it starts again
 	suspend := 0
 	if set.Shared {
 		suspend = 20 // Slurm ends idle machines of a shared partition after this time

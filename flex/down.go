@@ -99,7 +99,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	if d.Say != nil {
 		d.Say(p)
 	}
-	d.R.Watch.Saw(s, due)
+	d.R.Watch.saw(s, due)
 	hands := d.R.hands()
 	hands.Did, hands.ClosePartition = d.did, d.ClosePartition
 	d.R.flights.Apply(ctx, hands, due.Actions, nil, 2*apply.Limit)
@@ -108,7 +108,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 
 // did records a successful action, and reports each action.
 func (d *Down) did(a action.Action, begun time.Time, took time.Duration, err error) {
-	d.R.Watch.Did(a, begun, took, err)
+	d.R.Watch.did(a, begun, took, err)
 	if err != nil {
 		return
 	}

@@ -11,7 +11,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/plan/sweeps"
 	"slurmflex/flex/wake"
@@ -34,7 +33,7 @@ type doorScheduler interface {
 	SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error
 }
 
-// Keeper is a Watcher that looks at pending jobs between the daemon's passes. It opens a job's door
+// Keeper looks at pending jobs between the daemon's passes. It opens a job's door
 // within a second after the job's last machine has registered, and requests a pass when Slurm has
 // planned a job for the first time, or when a job has left machines that others may use.
 type Keeper struct {
@@ -51,15 +50,16 @@ type Keeper struct {
 	ours  bool            // this host makes the passes
 }
 
-var _ Watcher = (*Keeper)(nil)
-
 // NewKeeper returns a keeper that requests passes through call. It works only while Run runs.
 func NewKeeper(s doorScheduler, call chan<- wake.Call, log *zap.Logger, now func() time.Time) *Keeper {
 	return &Keeper{slurm: s, log: log, now: now, call: call}
 }
 
-// Saw records the doors and the waiting jobs that a pass saw.
-func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
+// Watcher returns what the keeper must see of the passes.
+func (k *Keeper) Watcher() Watcher { return Watcher{Saw: k.saw, Stood: k.stood} }
+
+// saw records the doors and the waiting jobs that a pass saw.
+func (k *Keeper) saw(s *scene.Scene, _ plan.Plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.near, k.inUse, k.pends = sweeps.NearDoors(s), sweeps.NodesInUse(s), s.Config.Options.Waiting == config.Pending
@@ -74,11 +74,8 @@ func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
 	}
 }
 
-// Did does nothing.
-func (k *Keeper) Did(action.Action, time.Time, time.Duration, error) {}
-
-// Stood records whether this host makes the passes.
-func (k *Keeper) Stood(err error) {
+// stood records whether this host makes the passes.
+func (k *Keeper) stood(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ours = err == nil; !k.ours {

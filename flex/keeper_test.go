@@ -37,8 +37,8 @@ func TestKeeperKnowsTheRowOfAnArrayWithSingleTasks(t *testing.T) {
 	w.Snap.Merged = []slurm.Job{row("0-9", "")}
 	call, q := make(chan wake.Call, 1), &queue{}
 	k := NewKeeper(q, call, zap.NewNop(), time.Now)
-	k.Stood(nil)
-	k.Saw(w.Scene(), plan.Plan{})
+	k.stood(nil)
+	k.saw(w.Scene(), plan.Plan{})
 	for tasks, calls := range map[string]int{"0-9": 0, "2-9": 0, "0-10": 1} {
 		q.jobs = []slurm.Job{row(tasks, "")}
 		k.watch(t.Context())

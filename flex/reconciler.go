@@ -77,7 +77,7 @@ func (r *Reconciler) observer() observe.Observer {
 
 // hands returns the part of a pass that acts.
 func (r *Reconciler) hands() apply.Hands {
-	return apply.Hands{Slurm: r.Scheduler, Cloud: r.Cloud, Memory: &r.memory, Log: r.Log, Now: r.Now, Did: r.Watch.Did}
+	return apply.Hands{Slurm: r.Scheduler, Cloud: r.Cloud, Memory: &r.memory, Log: r.Log, Now: r.Now, Did: r.Watch.did}
 }
 
 // observe reads Slurm and the cloud, and adds what this process remembers and does. It fails if Slurm
@@ -121,7 +121,7 @@ func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...F
 	if err != nil {
 		return Outcome{}, err
 	}
-	r.Watch.Saw(s, p)
+	r.Watch.saw(s, p)
 	r.memory.Report(r.Log, p.Problems, s.Seen)
 	return Outcome{Plan: p, Failed: r.flights.Apply(ctx, r.hands(), p.Actions, p.Needed, patience)}, nil
 }

@@ -55,7 +55,7 @@ func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan w
 			r.memory.StandBy()
 		}
 		if !errors.Is(err, leader.ErrQueued) {
-			r.Watch.Stood(err)
+			r.Watch.stood(err)
 		}
 		select {
 		case <-ctx.Done():

@@ -118,7 +118,7 @@ func (d *down) confirm(ctx context.Context, p takedown.Plan) error {
 // tearDown tears everything down and reports what is left.
 func (d *down) tearDown(ctx context.Context) error {
 	did := view.NewPassLog(d.cluster())
-	d.R.Watch = flex.Watchers{d.R.Watch, did}
+	d.R.Watch = append(d.R.Watch, flex.Watcher{Saw: did.Saw, Did: did.Did})
 	last := ""
 	d.Say = func(p takedown.Plan) {
 		text := p.Progress()

@@ -91,7 +91,7 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do fun
 		Cloud:     cloud,
 		Log:       log.Logger,
 		Now:       time.Now,
-		Watch:     flex.Watchers{a.measures, a.history},
+		Watch:     flex.Watchers{a.measures.Watcher(), a.history.Watcher()},
 		Spent: (&cost.Ledger{
 			Dir: cfg.Options.StateDir, Cluster: cfg.Cluster, Prices: a.pricesPath(), Zone: time.Local, Kept: a.history.Kept,
 		}).Spent,

@@ -60,7 +60,7 @@ func seeAndHang(t *testing.T, dir string) {
 	w.Machine(node, group).Created = w.Snap.Now
 	w.running(813, w.Snap.Now)
 	w.Snap.Now = w.Snap.Now.Add(10 * time.Second)
-	w.recorder.Saw(w.Scene(), w.plan)
+	w.recorder.saw(w.Scene(), w.plan)
 	_, err := os.Stdout.WriteString(".")
 	require.NoError(t, err)
 	<-hang

@@ -11,7 +11,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -27,7 +26,7 @@ const shortAway = 3 * time.Minute
 const maxUnwritten = 10_000
 
 // Recorder writes the history of the observations of passes, in the background, and knows the stories of
-// jobs. It is a flex.Watcher. A folder that cannot be written only causes a warning. A hanging disk delays no
+// jobs. A folder that cannot be written only causes a warning. A hanging disk delays no
 // pass.
 type Recorder struct {
 	dir     string
@@ -54,17 +53,19 @@ type Recorder struct {
 	day     day     // empty unless the recorder remembers it
 }
 
-var _ flex.Watcher = (*Recorder)(nil)
-
 // New returns a recorder that writes to the configuration's state folder. notify is called with the news
 // of each look.
 func New(cfg *config.Config, log *zap.Logger, notify func(News)) *Recorder {
 	return &Recorder{dir: cfg.Options.StateDir, cluster: cfg.Cluster, log: log, notify: notify}
 }
 
-// Saw records the observation of a pass in the background. If further passes arrive meanwhile, only
+// Watcher returns what the recorder must see of the passes. It needs no actions, because the next look shows
+// their effect.
+func (r *Recorder) Watcher() flex.Watcher { return flex.Watcher{Saw: r.saw, Stood: r.stood} }
+
+// saw records the observation of a pass in the background. If further passes arrive meanwhile, only
 // the last of them is recorded.
-func (r *Recorder) Saw(s *scene.Scene, p plan.Plan) {
+func (r *Recorder) saw(s *scene.Scene, p plan.Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.next = &look{scene: s, plan: p, now: At(s.Seen.Now)}
@@ -206,12 +207,9 @@ func (r *Recorder) Kept() error {
 	return r.lost
 }
 
-// Did records nothing, because the next look shows the effect of an action.
-func (r *Recorder) Did(action.Action, time.Time, time.Duration, error) {}
-
-// Stood forgets the observations when another host makes the passes. They would be outdated by the
+// stood forgets the observations when another host makes the passes. They would be outdated by the
 // time this host takes over again.
-func (r *Recorder) Stood(err error) {
+func (r *Recorder) stood(err error) {
 	if !flex.IsStandby(err) {
 		return
 	}

@@ -29,7 +29,7 @@ func TestHangingDiskDelaysNoPass(t *testing.T) {
 			return nil
 		})), w.notify)
 		for range 5 {
-			r.Saw(w.Scene(), w.plan)
+			r.saw(w.Scene(), w.plan)
 			w.Snap.Now = w.Snap.Now.Add(time.Minute)
 			w.Snap.Jobs = append(w.Snap.Jobs, w.Snap.Jobs[0])
 			w.Snap.Jobs[len(w.Snap.Jobs)-1].ID++

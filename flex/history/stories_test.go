@@ -95,7 +95,7 @@ func TestAnotherHostWritesTheStoriesThatEndDuringItsPasses(t *testing.T) {
 	w := newWorld(t)
 	w.pending(812)
 	w.later(1)
-	w.recorder.Stood(leader.ErrStandby)
+	w.recorder.stood(leader.ErrStandby)
 	w.Snap.Jobs = nil
 	w.later(60)
 	w.later(1)

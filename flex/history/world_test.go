@@ -79,7 +79,7 @@ func (w *world) restart() {
 // look makes a pass that much later.
 func (w *world) look(after time.Duration) {
 	w.Snap.Now = w.Snap.Now.Add(after)
-	w.recorder.Saw(w.Scene(), w.plan)
+	w.recorder.saw(w.Scene(), w.plan)
 	w.recorder.Wait(time.Minute)
 }
 

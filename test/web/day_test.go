@@ -138,7 +138,7 @@ func liveADay(t *testing.T) *web.Server {
 		c := newCluster(ctx, t, cfg)
 		record := history.New(cfg, zap.NewNop(), func(history.News) {})
 		record.Remember()
-		server.Board.History, c.reconciler.Watch = record, flex.Watchers{server.Board, record}
+		server.Board.History, c.reconciler.Watch = record, flex.Watchers{server.Board.Watcher(), record.Watcher()}
 		done := make(chan error)
 		go func() { done <- c.reconciler.Run(ctx, leader.Lock{Dir: lockDir}, c.wakeUps) }()
 		c.play()

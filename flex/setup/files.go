@@ -56,7 +56,7 @@ func checkNew(paths ...string) error {
 	return nil
 }
 
-// checkOutput returns an error if Replace cannot write a file of that name.
+// checkOutput returns an error if replace cannot write a file of that name.
 func checkOutput(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -72,7 +72,7 @@ func checkOutput(path string) error {
 }
 
 // replace writes a file, whole or not at all. An existing file keeps its mode and its owner. If the
-// path is a link, Replace replaces the link's target. Any user may read a new file.
+// path is a link, replace replaces the link's target. Any user may read a new file.
 func replace(path, text string) error {
 	mode, owner := os.FileMode(0o644), (*regular.Owner)(nil)
 	if to, err := filepath.EvalSymlinks(path); err == nil {

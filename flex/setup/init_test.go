@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
-	"slurmflex/flex/slurmconf"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -27,21 +26,21 @@ func (beta) Config(context.Context) (slurm.Config, error) {
 }
 
 // begun returns an init whose flags have answered every question, and a description of its machines.
-func begun(t *testing.T, err error) (*Init, slurmconf.Describe) {
+func begun(t *testing.T, err error) (*Init, describer) {
 	t.Helper()
 	dir := t.TempDir()
 	i := &Init{
 		answers: answers{Project: "my-project", Region: "us-central1", Partition: "train", Machine: "a3-megagpu-8g", Time: "4:00:00", Nodes: 2},
 		Path:    filepath.Join(dir, "config.yaml"), FlexConf: filepath.Join(dir, "flex.conf"),
 	}
-	return i, func(_ context.Context, _ *config.Config, given map[string]string) map[string]slurmconf.Machine {
+	return i, func(_ context.Context, _ *config.Config, given map[string]string) map[string]Machine {
 		assert.Equal(t, map[string]string{"a3": "a3-megagpu-8g"}, given)
 		m, known := mig.KnownMachine("a3-megagpu-8g")
 		require.True(t, known)
 		if err != nil {
-			return map[string]slurmconf.Machine{"a3": {Err: err}}
+			return map[string]Machine{"a3": {Err: err}}
 		}
-		return map[string]slurmconf.Machine{"a3": {MachineType: m, Source: "from a test"}}
+		return map[string]Machine{"a3": {MachineType: m, Source: "from a test"}}
 	}
 }
 

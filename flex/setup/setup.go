@@ -1,5 +1,7 @@
-// Package setup writes the first configuration of a cluster from a few answers, and says how to move a
-// cluster from slurm-gcp's scripts to slurmflex.
+// Package setup prepares a cluster for slurmflex. It writes the first configuration from a few answers, and
+// the parts of slurm.conf and of Lua for a configuration. It compares a configuration with good practice, with
+// Slurm's configuration, and with Compute: it first observes everything and then judges the observations, so
+// that the judgement is a pure function. It says how to move a cluster from slurm-gcp's scripts to slurmflex.
 package setup
 
 import (

@@ -108,13 +108,9 @@ type Outcome struct {
 // end without further action.
 func (o Outcome) soon() bool { return o.Plan.Soon || o.Failed > 0 }
 
-// Pass observes, plans and acts once, and waits until its actions have ended. It fails only if it
-// cannot observe anything. A failed action is logged and counted, and stops only the actions that
-// depend on it.
-func (r *Reconciler) Pass(ctx context.Context, only ...Filter) (Outcome, error) {
-	return r.pass(ctx, 2*apply.Limit, only...)
-}
-
+// pass observes, plans and acts once, and waits until its actions have ended, but no longer than patience.
+// It fails only if it cannot observe anything. A failed action is logged and counted, and stops only the
+// actions that depend on it.
 func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...Filter) (Outcome, error) {
 	r.flights.Forget()
 	s, p, err := r.Look(ctx, only...)

@@ -320,33 +320,6 @@ func TestArrayTasksHaveAddresses(t *testing.T) {
 	}
 }
 
-// The reasons are those of squeue 22.05, 24.11 and 26.05 for an array's pending tasks.
-func TestRowHidesTasksThatWaitForSomethingElse(t *testing.T) {
-	const behindCover = "ReqNodeNotAvail, UnavailableNodes:alpha-a3-[0-3,5],alpha-st-0"
-	for reason, hides := range map[string]bool{
-		behindCover:                       false,
-		behindCover + ",JobHeldAdmin":     true,
-		behindCover + ",Reservation":      false,
-		"Priority,Resources":              true,
-		"Resources,None":                  false,
-		"JobHeldUser,ReqNodeNotAvail":     true,
-		"Dependency,Priority,Reservation": true,
-		"JobHeldUser,Dependency":          false,
-		"":                                false,
-	} {
-		assert.Equal(t, hides, Job{ArrayTask: "0-3", State: JobPending, Reason: reason}.HidesTasks(), reason)
-		assert.False(t, Job{ArrayTask: "3", State: JobPending, Reason: reason}.HidesTasks(), "one task: %s", reason)
-	}
-}
-
-func TestRowWithoutSomeTasks(t *testing.T) {
-	for row, want := range map[string]string{
-		"0-9%2": "0-1,3-4,6-9%2", "[2,5]": "", "0-12:5": "0,10", "5-6,9,...": "6,9,...", "5%1": "", "7": "7",
-	} {
-		assert.Equal(t, want, Job{ArrayTask: row}.TasksWithout([]int{5, 2}), row)
-	}
-}
-
 func TestThrottleIsReadFromARecordsFirstFields(t *testing.T) {
 	for record, want := range map[string]struct {
 		throttle int

@@ -68,11 +68,11 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	doors := flex.NewKeeper(a.scheduler(cfg), wakeUps, r.Log, time.Now)
+	doors := &flex.Keeper{Slurm: a.scheduler(cfg), Log: r.Log, Now: time.Now, Call: wakeUps}
 	board := web.NewBoard(cfg, time.Now)
 	estimates, fill := a.shown(cfg, r.Log)
 	board.Fill, board.Keep, board.History = fill, estimates.Keep, a.history
-	a.history.Remember()
+	a.history.Remembers = true
 	r.Watch, r.Promises = append(flex.Watchers{board.Watcher(), doors.Watcher()}, r.Watch...), true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &flex.Reloader{

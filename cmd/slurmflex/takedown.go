@@ -43,7 +43,7 @@ func (d *down) run(ctx context.Context) error {
 	if err := d.findSlurm(ctx); err != nil {
 		return err
 	}
-	seen, err := d.Look(ctx)
+	_, seen, err := d.Look(ctx)
 	switch {
 	case err != nil:
 		return err

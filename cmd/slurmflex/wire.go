@@ -83,7 +83,7 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do fun
 		return err
 	}
 	defer cloud.Close()
-	a.history = history.New(cfg, log.Logger, a.measures.Count)
+	a.history = &history.Recorder{Dir: cfg.Options.StateDir, Cluster: cfg.Cluster, Log: log.Logger, Notify: a.measures.Count}
 	defer a.history.Wait(recordLimit)
 	return do(&flex.Reconciler{
 		Config:    cfg,

@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
@@ -29,10 +28,10 @@ const maxUnwritten = 10_000
 // jobs. A folder that cannot be written only causes a warning. A hanging disk delays no
 // pass.
 type Recorder struct {
-	dir     string
-	cluster string
-	log     *zap.Logger
-	notify  func(News)
+	Dir, Cluster string // of the history
+	Log          *zap.Logger
+	Notify       func(News) // is called with the news of each look
+	Remembers    bool       // remember the last day, also what is in the history when the recorder starts
 
 	mu   sync.Mutex
 	next *look         // the next observation to record; nil: none
@@ -44,19 +43,12 @@ type Recorder struct {
 	last      time.Time // of the last look
 	hidden    bool      // the files were hidden from other users, because Slurm hides jobs
 	unwritten []any     // the lines of what has ended that are not written yet
-	remembers bool      // see Remember
 	recalled  bool      // the last day in the history has been read
 
 	// Only the look that is being recorded changes these, with the lock.
 	looking sync.Mutex
 	memory  *memory // nil before the first look
 	day     day     // empty unless the recorder remembers it
-}
-
-// New returns a recorder that writes to the configuration's state folder. notify is called with the news
-// of each look.
-func New(cfg *config.Config, log *zap.Logger, notify func(News)) *Recorder {
-	return &Recorder{dir: cfg.Options.StateDir, cluster: cfg.Cluster, log: log, notify: notify}
 }
 
 // Watcher returns what the recorder must see of the passes. It needs no actions, because the next look shows
@@ -118,9 +110,9 @@ func (r *Recorder) work(done chan struct{}) {
 func (r *Recorder) record(l *look, away time.Time) {
 	m := r.memory
 	if m == nil || !away.IsZero() {
-		_ = os.Mkdir(r.dir, 0o755) // the write reports a failure
+		_ = os.Mkdir(r.Dir, 0o755) // the write reports a failure
 		var err error
-		if m, err = load(r.dir, r.cluster); !away.IsZero() {
+		if m, err = load(r.Dir, r.Cluster); !away.IsZero() {
 			m.missed(At(away))
 		}
 		r.report(err)
@@ -131,7 +123,7 @@ func (r *Recorder) record(l *look, away time.Time) {
 	r.report(r.write(l))
 	r.recall(l.scene.Seen.Now)
 	for _, n := range l.news {
-		r.notify(n)
+		r.Notify(n)
 	}
 }
 
@@ -166,9 +158,9 @@ func (r *Recorder) see(m *memory, l *look, others bool) {
 // hide keeps other users from reading files that were written before Slurm hid jobs.
 func (r *Recorder) hide(private bool) {
 	if private && !r.hidden {
-		if err := hideAll(r.dir, r.cluster); err != nil {
-			r.log.Warn("other users may read the history, although Slurm hides jobs from them (PrivateData); run chmod o-r on its files",
-				zap.String("folder", r.dir), zap.Error(err))
+		if err := hideAll(r.Dir, r.Cluster); err != nil {
+			r.Log.Warn("other users may read the history, although Slurm hides jobs from them (PrivateData); run chmod o-r on its files",
+				zap.String("folder", r.Dir), zap.Error(err))
 		}
 	}
 	r.hidden = private
@@ -179,13 +171,13 @@ func (r *Recorder) hide(private bool) {
 func (r *Recorder) write(l *look) error {
 	private := l.scene.Seen.Private
 	if len(r.unwritten) > 0 {
-		if err := Append(r.dir, r.cluster, private, r.unwritten); err != nil {
+		if err := Append(r.Dir, r.Cluster, private, r.unwritten); err != nil {
 			r.unwritten = r.unwritten[max(0, len(r.unwritten)-maxUnwritten):]
 			return err
 		}
 		r.unwritten = nil
 	}
-	return r.memory.save(r.dir, r.cluster, private, l.now)
+	return r.memory.save(r.Dir, r.Cluster, private, l.now)
 }
 
 // report logs once that the history cannot be kept, and again only after a success.
@@ -195,8 +187,8 @@ func (r *Recorder) report(err error) {
 	r.lost = err
 	r.mu.Unlock()
 	if err != nil && kept {
-		r.log.Warn("history is not kept; give SlurmUser a folder to write into, or set slurmflex.state_dir; the limits on GPU hours and cost then hold back no job",
-			zap.String("folder", r.dir), zap.Error(err))
+		r.Log.Warn("history is not kept; give SlurmUser a folder to write into, or set slurmflex.state_dir; the limits on GPU hours and cost then hold back no job",
+			zap.String("folder", r.Dir), zap.Error(err))
 	}
 }
 

@@ -63,7 +63,7 @@ func TestStorySurvivesARestart(t *testing.T) {
 	assert.Equal(t, w.Snap.Told[812], of().Job.Told)
 
 	w.restart()
-	w.recorder.Remember()
+	w.recorder.Remembers = true
 	w.later(1)
 	require.Len(t, w.recorder.Ended(), 1)
 	assert.Equal(t, events, eventsOf(w.recorder.Story("812")))

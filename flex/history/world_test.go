@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 
 // restart replaces the recorder, as a new process does.
 func (w *world) restart() {
-	w.recorder = New(w.Config, w.log, w.notify)
+	w.recorder = &Recorder{Dir: w.Config.Options.StateDir, Cluster: w.Config.Cluster, Log: w.log, Notify: w.notify}
 }
 
 // look makes a pass that much later.

@@ -52,7 +52,9 @@ func newWorld(t *testing.T) *world {
 }
 
 // restart makes another process of the same metrics record the history.
-func (w *world) restart() { w.recorder = history.New(w.Config, zap.NewNop(), w.Count) }
+func (w *world) restart() {
+	w.recorder = &history.Recorder{Dir: w.Config.Options.StateDir, Cluster: w.Config.Cluster, Log: zap.NewNop(), Notify: w.Count}
+}
 
 // saw makes the metrics see a plan.
 func (w *world) saw(p plan.Plan) { w.Metrics.saw(w.Scene(), p) }

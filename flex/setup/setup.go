@@ -64,7 +64,7 @@ const (
 )
 
 func checkTime(text string) error {
-	limit, err := slurm.ParseTime(text)
+	limit, err := parseTime(text)
 	if strings.Trim(text, "0:-") == "" {
 		return errors.New("must be longer than 0")
 	}
@@ -156,7 +156,7 @@ func (a *answers) askOthers(ctx context.Context, questions []question, in io.Rea
 
 // next says what to do with the files, whose paths are absolute.
 func (a answers) next(configuration, flexConf string) string {
-	limit, _ := slurm.ParseTime(a.Time)
+	limit, _ := parseTime(a.Time)
 	return fmt.Sprintf(`%s and %s are written. Jobs of partition %s may run for up to %s. Next:
 - read both files; correct nodes, zones (gcloud compute machine-types list --filter=name=%s) and subnetwork
 - create the instance template %s (docs/install.md, step 3)
@@ -179,7 +179,7 @@ func (a answers) template() string {
 
 // config is the configuration file. All answers must have been checked.
 func (a answers) config() string {
-	limit, _ := slurm.ParseTime(a.Time)
+	limit, _ := parseTime(a.Time)
 	zones := a.Zones
 	if len(zones) == 0 {
 		zones = []string{a.Region + "-b", a.Region + "-c"}

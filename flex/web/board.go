@@ -16,11 +16,11 @@ import (
 )
 
 // Board holds the observation of the daemon's last pass and the recent actions. It
-// builds the view of a pass when somebody first asks for it.
+// builds the view of a pass on the first request for it.
 type Board struct {
 	Fill    func(*view.View)  // adds estimates and prices to a view; may be nil
 	History *history.Recorder // has the last day
-	// Keep keeps what Fill adds up to date in each pass, whether or not anybody asks; may be nil.
+	// Keep keeps what Fill adds up to date in each pass, even without requests; may be nil.
 	Keep func(*scene.Scene, plan.Plan)
 
 	now func() time.Time

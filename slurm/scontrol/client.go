@@ -62,7 +62,7 @@ const (
 )
 
 // Reach finds out whether slurmctld answers. If it does not, the error is ErrNoController; any other
-// error says nothing about slurmctld.
+// error leaves open whether slurmctld answers.
 func (c *Client) Reach(ctx context.Context) (err error) {
 	for try := range reachTries {
 		if _, err = c.Config(ctx); ctx.Err() != nil || !errors.Is(err, ErrNoController) {
@@ -99,7 +99,7 @@ func (c *Client) NodesNamed(ctx context.Context, names []string) ([]slurm.Node, 
 	if err != nil {
 		return nil, err
 	}
-	return slurm.ParseNodes(out)
+	return new(slurm.NodeRows).Parse(out)
 }
 
 // Jobs lists the jobs that squeue shows: pending, running and completing jobs of all users and

@@ -1,4 +1,4 @@
-package slurm
+package setup
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ var timeForms = []struct {
 	{regexp.MustCompile(`^(\d{1,4})-(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}))?)?$`), []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}},
 }
 
-// ParseTime parses a time limit in the format of sbatch --time: 30, 30:00, 1:30:00, 2-12, 2-12:30,
+// parseTime parses a time limit in the format of sbatch --time: 30, 30:00, 1:30:00, 2-12, 2-12:30,
 // 2-12:30:00. The result is at least one second.
-func ParseTime(text string) (time.Duration, error) {
+func parseTime(text string) (time.Duration, error) {
 	for _, f := range timeForms {
 		fields := f.form.FindStringSubmatch(text)
 		if fields == nil {
@@ -35,5 +35,5 @@ func ParseTime(text string) (time.Duration, error) {
 			return limit, nil
 		}
 	}
-	return 0, fmt.Errorf("time %s: must be in the format of sbatch --time, such as 90, 4:00:00 or 2-12:00:00", quote(text))
+	return 0, fmt.Errorf("time %q: must be in the format of sbatch --time, such as 90, 4:00:00 or 2-12:00:00", text)
 }

@@ -24,8 +24,8 @@ type Scheduler interface {
 	apply.Scheduler
 }
 
-// Cloud lists the calls to Compute that a pass makes.
-type Cloud interface {
+// cloud lists the calls to Compute that a pass makes.
+type cloud interface {
 	observe.Cloud
 	apply.Cloud
 }
@@ -34,7 +34,7 @@ type Cloud interface {
 type Reconciler struct {
 	Config    *config.Config
 	Scheduler Scheduler
-	Cloud     Cloud
+	Cloud     cloud
 	Log       *zap.Logger
 	Now       func() time.Time
 	// Jitter spreads the passes of many clusters over time; nil: up to a seventh sooner.

@@ -214,25 +214,20 @@ func SqueueFormat(mark string) string {
 // ParseSqueue parses the output of squeue -h with SqueueFormat(mark) under TZ=UTC. The last column
 // is the rest of the line, whatever its content. Empty output means no jobs. Unreadable rows are
 // returned as the error Unread, together with the jobs. If no line starts with a job id or has all
-// columns, ParseSqueue returns another error.
-func ParseSqueue(out []byte, mark string) ([]Job, error) { return parseQueue(out, mark, parseJob) }
-
-// ParseTasks parses the output of squeue -r in the same format. It has a row for each array task,
-// with the same raw id for all tasks that share a record.
-func ParseTasks(out []byte, mark string) ([]Job, error) {
-	return parseQueue(out, mark, func(line string) (Job, UnreadRow, error) {
-		job, known, err := parseJob(line)
-		known.task = job.ArrayTask
-		return job, known, err
-	})
-}
-
-func parseQueue(out []byte, mark string, read reader[Job]) ([]Job, error) {
+// columns, ParseSqueue returns another error. With byTask, the output is that of squeue -r: it has a row for
+// each array task, with the same raw id for all tasks that share a record.
+func ParseSqueue(out []byte, mark string, byTask bool) ([]Job, error) {
 	return readRows("squeue", flatten(string(out), mark), func(line string) bool {
 		id, _, more := strings.Cut(line, "|")
 		_, err := parseJobID(id)
 		return more && err == nil || strings.Count(line, "|") >= len(squeueColumns)-1
-	}, read)
+	}, func(line string) (Job, UnreadRow, error) {
+		job, known, err := parseJob(line)
+		if byTask {
+			known.task = job.ArrayTask
+		}
+		return job, known, err
+	})
 }
 
 // parseJob parses one row. If a field is malformed, known holds the fields before it.

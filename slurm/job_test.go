@@ -16,7 +16,7 @@ func TestSqueueFormat(t *testing.T) {
 }
 
 // readSqueue calls ParseSqueue with the mark m4rk.
-func readSqueue(out []byte) ([]Job, error) { return ParseSqueue(out, "m4rk") }
+func readSqueue(out []byte) ([]Job, error) { return ParseSqueue(out, "m4rk", false) }
 
 func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	require.Equal(t, []Job{
@@ -134,14 +134,14 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 }
 
 // squeue -r prints the array's raw id for each task that shares its record.
-func TestParseTasksReadsTasksThatShareARecord(t *testing.T) {
+func TestParseSqueueReadsTasksThatShareARecord(t *testing.T) {
 	row := func(task string) string {
 		return "7|7_" + task + "|" + task + "|1:00:00|PENDING||N/A|1|flex|ann|ml|1|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|Resources\n"
 	}
-	jobs, err := ParseTasks([]byte(row("0")+row("1")), "m4rk")
+	jobs, err := ParseSqueue([]byte(row("0")+row("1")), "m4rk", true)
 	require.NoError(t, err)
 	require.Len(t, jobs, 2)
-	jobs, err = ParseTasks([]byte(row("0")+row("1")+row("0")), "m4rk")
+	jobs, err = ParseSqueue([]byte(row("0")+row("1")+row("0")), "m4rk", true)
 	require.ErrorContains(t, err, "job 7 cannot be read: it is listed 2 times; and 1 more")
 	require.Len(t, jobs, 1)
 }

@@ -39,7 +39,7 @@ or of all keys. Changes nothing.`,
 			}
 			keys, err := config.Explain(strings.Join(args, ""))
 			for _, k := range keys {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", k.Path, view.Wrap(k.Meaning(), "    ", view.Width))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", k.Path, view.Wrap(k.Meaning, "    ", view.Width))
 			}
 			return config.Misuse(err)
 		},

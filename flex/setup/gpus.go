@@ -3,6 +3,7 @@ package setup
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,8 +36,20 @@ func gpusOf(set *config.NodeSet, m mig.MachineType) slurm.Gres {
 	if m.GPUs == 0 {
 		return slurm.Gres{}
 	}
-	return slurm.Gres{Name: "gpu", Type: mig.GPUType(m.GPU), Count: m.GPUs}
+	return slurm.Gres{Name: "gpu", Type: gpuType(m.GPU), Count: m.GPUs}
 }
+
+// gpuType returns the common name of an accelerator type: h100 for nvidia-h100-80gb and
+// nvidia-h100-mega-80gb, t4 for nvidia-tesla-t4. NVML's names for these GPUs contain the common
+// name, as Slurm's AutoDetect requires.
+func gpuType(accelerator string) string {
+	name := strings.TrimPrefix(strings.TrimPrefix(accelerator, "nvidia-"), "tesla-")
+	return variant.ReplaceAllString(name, "")
+}
+
+// variant matches the suffix of an accelerator type after the GPU's name: memory, network,
+// workstation.
+var variant = regexp.MustCompile(`(-mega)?(-\d+gb)?(-vws)?$`)
 
 // gresConf is what gres.conf needs.
 type gresConf struct {

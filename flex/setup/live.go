@@ -156,7 +156,7 @@ func (j *judge) template(set *config.NodeSet) {
 	}
 	wrong := t.Is.Contradictions()
 	if set.Flex.UseBulkInsert { // bulk insert sets these fields itself
-		wrong = t.Is.Excludes(set.Flex.Capacity.Model())
+		wrong = excludes(t.Is, set.Flex.Capacity.Model())
 	}
 	for _, text := range wrong {
 		j.say(Fault, key, "%s", text)
@@ -174,6 +174,20 @@ func (j *judge) template(set *config.NodeSet) {
 	}
 }
 
+// excludes returns the template settings that prevent a bulk insert with the provisioning model,
+// each with its fix. The bulk insert's own properties override template settings, but cannot unset
+// them.
+func excludes(t mig.Template, model string) []string {
+	var all []string
+	if model != mig.FlexStart && t.MaxRun > 0 {
+		all = append(all, fmt.Sprintf("maxRunDuration is %v s, after which Compute deletes the machines; make a template without", t.MaxRun.Seconds()))
+	}
+	if model == mig.Standard && t.Termination != "" && t.MaxRun == 0 {
+		all = append(all, fmt.Sprintf("instanceTerminationAction is %s, which Compute refuses on demand; make a template without", t.Termination))
+	}
+	return all
+}
+
 // machines checks the machine type in the nodeset's zones.
 func (j *judge) machines(set *config.NodeSet) {
 	t, key := j.world.Templates[set.Template], "nodeset."+set.Name+".zone_policy_allow"
@@ -187,10 +201,23 @@ func (j *judge) machines(set *config.NodeSet) {
 			j.unread(key, m.Err, "grant the credentials the permission compute.machineTypes.get")
 		}
 	}
-	if m, ok := j.machine(set); ok && !m.FlexStart() && !set.Flex.UseBulkInsert {
+	if m, ok := j.machine(set); ok && !offersFlexStart(m) && !set.Flex.UseBulkInsert {
 		j.say(Fault, "nodeset."+set.Name+".instance_template",
 			"flex-start does not offer %s, only H4D and types with GPUs other than A4X; use a template with one of them", m.Name)
 	}
+}
+
+// offersFlexStart reports whether flex-start supports the machine type: all types with GPUs except A4X,
+// and H4D. N1 machines get their GPUs from the template. Source: Compute's documentation "About
+// resize requests in a MIG", 2026.
+func offersFlexStart(m mig.MachineType) bool {
+	switch family, _, _ := strings.Cut(m.Name, "-"); family {
+	case "a4x":
+		return false
+	case "h4d", "n1":
+		return true
+	}
+	return m.GPUs > 0
 }
 
 // machine returns the machine type of a nodeset, from the first zone that has it.

@@ -97,10 +97,10 @@ func submitLimits(in Input, p config.Partition) (string, error) {
 	}
 	longest := in.Config.LongestJob(p)
 	limits := fmt.Sprintf("minutes = %d, longest = %s", longest/time.Minute, luaString(slurm.Clock(longest)))
-	if in.Config.LongerThanLeases(p) {
+	if longerThanLeases(in.Config, p) {
 		limits = "minutes = math.huge"
 	}
-	if in.Config.LeasesFollow(p) {
+	if leasesFollow(in.Config, p) {
 		limits += ", follows = true"
 	}
 	sets := in.Config.SetsOf(p)

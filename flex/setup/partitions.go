@@ -39,7 +39,7 @@ func (j *judge) partition(p config.Partition, is slurm.Partition, nodes []string
 	if missing := without(nodes, is.Nodes); len(missing) > 0 {
 		j.conf(Fault, "PartitionName="+p.Name, "lacks %s of partition_nodeset; add them to its Nodes=", slurm.Fold(missing))
 	}
-	if j.cfg.LeasesFollow(p) && is.DefaultTime.Kind != slurm.LimitSet {
+	if leasesFollow(j.cfg, p) && is.DefaultTime.Kind != slurm.LimitSet {
 		j.conf(Advice, "PartitionName="+p.Name, "has no DefaultTime, so slurmflex requests machines for MaxTime=%s for a job without --time; add DefaultTime to its line", is.MaxTime)
 	}
 	switch {
@@ -47,7 +47,7 @@ func (j *judge) partition(p config.Partition, is slurm.Partition, nodes []string
 		j.conf(Fault, "PartitionName="+p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s", exclusiveOn(j.version).text())
 	case !p.Exclusive && is.Exclusive:
 		j.say(Fault, "partitions."+p.Name+".enable_job_exclusive", "Slurm allocates the nodes of %s to one job at a time; set this to true", p.Name)
-	case j.cfg.KeepIdle(p) > 0:
+	case longestIdle(j.cfg, p) > 0:
 		j.keepIdle(p, is)
 	case p.Exclusive && !is.PowerDownOnIdle && powersDownOnIdle(j.version):
 		j.conf(Fault, "PartitionName="+p.Name, "keeps its nodes after the job that their leases were made for; add PowerDownOnIdle=YES")
@@ -65,7 +65,7 @@ func (j *judge) keepIdle(p config.Partition, is slurm.Partition) {
 	if is.PowerDownOnIdle {
 		j.conf(Fault, "PartitionName="+p.Name, "powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES")
 	}
-	keep := j.cfg.KeepIdle(p)
+	keep := longestIdle(j.cfg, p)
 	after := j.suspendTime(is)
 	switch write := suspendAfter(keep).text(); {
 	case after.Kind == slurm.LimitUnknown:

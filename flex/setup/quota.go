@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"slurmflex/config"
 	"slurmflex/mig"
@@ -23,7 +24,7 @@ type need struct {
 func (j *judge) quotas() {
 	for _, n := range j.needs() {
 		r := j.world.Regions[n.region].Is
-		if metric, shown := r.GPUQuota(n.machine.GPU, n.onDemand); shown {
+		if metric, shown := gpuQuota(r, n.machine.GPU, n.onDemand); shown {
 			j.gpus(n, metric, int(r.Quotas[metric]))
 		}
 	}
@@ -111,4 +112,36 @@ func (j *judge) gpus(n *need, metric string, limit int) {
 	}
 	j.advise(key, "quota %s of %s is %d, less than the %d GPUs of all %d nodes, so some nodes wait for others; ask Google for more%s",
 		metric, n.region, limit, n.gpus, n.nodes, instead)
+}
+
+// gpuQuota returns the name of the quota for GPUs of a type, and whether Compute shows it. On-demand
+// GPUs use the standard quota. Flex-start and Spot use the preemptible quota, or the standard quota in a
+// project without preemptible quota. Source: Compute's page "Allocation quotas".
+func gpuQuota(r mig.Region, gpu string, onDemand bool) (metric string, shown bool) {
+	metric, known := preemptibleQuota(gpu)
+	standard := strings.TrimPrefix(metric, "PREEMPTIBLE_")
+	if onDemand || r.Quotas[metric] == 0 && r.Quotas[standard] > 0 {
+		metric = standard
+	}
+	_, shown = r.Quotas[metric]
+	return metric, known && shown
+}
+
+// preemptibleQuota returns the quota metric for GPUs of a type obtained by flex-start; known is
+// false for an unknown type. Source: Quota.metric in the discovery document, and Compute's "GPU
+// quota" page for later types.
+func preemptibleQuota(gpu string) (metric string, known bool) {
+	name, known := map[string]string{
+		"nvidia-a100-80gb":      "A100_80GB",
+		"nvidia-b200":           "B200",
+		"nvidia-gb200":          "GB200",
+		"nvidia-h100-80gb":      "H100",
+		"nvidia-h100-mega-80gb": "H100_MEGA",
+		"nvidia-h200-141gb":     "H200",
+		"nvidia-l4":             "L4",
+		"nvidia-tesla-a100":     "A100",
+		"nvidia-tesla-t4":       "T4",
+		"nvidia-tesla-v100":     "V100",
+	}[gpu]
+	return "PREEMPTIBLE_NVIDIA_" + name + "_GPUS", known
 }

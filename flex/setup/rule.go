@@ -116,7 +116,7 @@ func (n requirements) resumeTimeout(value string) (wrong, write string) {
 // leases, which end them; empty if the limit is right.
 func (n requirements) maxTime(p config.Partition, is slurm.Limit) (write string) {
 	longest := n.Config.LongestJob(p)
-	if n.Config.LongerThanLeases(p) || is.Kind == slurm.LimitSet && is.Duration <= longest {
+	if longerThanLeases(n.Config, p) || is.Kind == slurm.LimitSet && is.Duration <= longest {
 		return ""
 	}
 	return slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String()

@@ -114,7 +114,7 @@ func partitionLines(in Input) string {
 }
 
 func partitionParameters(in Input, p config.Partition) []parameter {
-	all, keep := []parameter{{"State", "UP"}}, in.Config.KeepIdle(p)
+	all, keep := []parameter{{"State", "UP"}}, longestIdle(in.Config, p)
 	if p.Exclusive {
 		all = append(all, exclusiveOn(in.Version))
 		if powersDownOnIdle(in.Version) && keep == 0 {
@@ -125,10 +125,38 @@ func partitionParameters(in Input, p config.Partition) []parameter {
 		all = append(all, suspendAfter(keep))
 	}
 	longest := slurm.Clock(in.Config.LongestJob(p))
-	if in.Config.LongerThanLeases(p) {
+	if longerThanLeases(in.Config, p) {
 		longest = "UNLIMITED"
 	}
 	return append(all, parameter{"MaxTime", longest})
+}
+
+// longerThanLeases reports whether jobs of a slurmflex partition may run longer than any lease.
+// That is true if each of its nodesets either requeues jobs before a lease ends or does not have
+// leases.
+func longerThanLeases(c *config.Config, p config.Partition) bool {
+	return c.IsOurs(p) && !slices.ContainsFunc(c.SetsOf(p), func(set *config.NodeSet) bool {
+		return set.Flex != nil && set.Flex.MaxRunDuration > 0 && set.Flex.OnLeaseEnd != config.RequeueFirst
+	})
+}
+
+// leasesFollow reports whether leases in a partition follow the time limits of jobs.
+func leasesFollow(c *config.Config, p config.Partition) bool {
+	return slices.ContainsFunc(c.SetsOf(p), func(set *config.NodeSet) bool { return set.Flex != nil && set.Flex.UseJobDuration })
+}
+
+// longestIdle returns the longest time that keep_idle or salvage may keep a node of the partition
+// idle; 0 if neither does.
+func longestIdle(c *config.Config, p config.Partition) (longest time.Duration) {
+	for _, set := range c.SetsOf(p) {
+		if set.Flex != nil {
+			longest = max(longest, set.Flex.KeepIdle)
+			if set.Flex.Salvage {
+				longest = max(longest, set.Flex.SalvageTimeout)
+			}
+		}
+	}
+	return longest
 }
 
 // merged replaces parameters of a line by those of others. It leaves out ResumeTimeout, because the

@@ -40,7 +40,7 @@ type sum struct {
 // rate determines the price of machine seconds.
 type rate struct {
 	machine string // machine type
-	model   Model
+	model   billing
 }
 
 func (s *sum) add(e *history.Entry, seconds float64) {
@@ -119,11 +119,11 @@ func (b *bill) add(e *history.Entry, p part, key string, from, to history.Time) 
 func rateOf(e *history.Entry) rate {
 	switch {
 	case e.FlexStart:
-		return rate{e.Machine, Flex}
+		return rate{e.Machine, asFlex}
 	case e.Spot:
-		return rate{e.Machine, Spot}
+		return rate{e.Machine, asSpot}
 	}
-	return rate{e.Machine, OnDemand}
+	return rate{e.Machine, asOnDemand}
 }
 
 // key returns the row of a part.

@@ -112,7 +112,7 @@ func TestWaitFailsPermanentlyOrWithItsJob(t *testing.T) {
 func TestWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		waits func(*world)
-		end   End
+		end   ending
 	}{
 		"in another partition":   {func(w *world) { w.Snap.Jobs[0].Partition = "other" }, Moved},
 		"in another one as well": {func(w *world) { w.Snap.Jobs[0].Partition = "train,other" }, Withdrawn},

@@ -74,17 +74,15 @@ func checkOutput(path string) error {
 // replace writes a file, whole or not at all. An existing file keeps its mode and its owner. If the
 // path is a link, replace replaces the link's target. Any user may read a new file.
 func replace(path, text string) error {
-	mode, owner := os.FileMode(0o644), (*regular.Owner)(nil)
+	mode, record := os.FileMode(0o644), (*syscall.Stat_t)(nil)
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
 	}
 	if was, err := os.Stat(path); err == nil {
 		mode = was.Mode().Perm()
-		if of, ok := was.Sys().(*syscall.Stat_t); ok {
-			owner = &regular.Owner{User: int(of.Uid), Group: int(of.Gid)}
-		}
+		record, _ = was.Sys().(*syscall.Stat_t)
 	}
-	return regular.Replace(path, []byte(text), mode, owner)
+	return regular.Replace(path, []byte(text), mode, record)
 }
 
 // Output writes a text to a command's --output file, or to stdout without one. It checks the file

@@ -231,7 +231,7 @@ func lookAt(path string) program {
 
 // head returns the first part of a file.
 func head(path string) (string, error) {
-	f, err := regular.Open(path)
+	f, err := regular.Open(path, false)
 	if err != nil {
 		return "", err
 	}

@@ -50,9 +50,8 @@ func TestKilledProcessLosesNothingSeenTwoSecondsAgo(t *testing.T) {
 // prints a byte and does not return.
 func seeAndHang(t *testing.T, dir string) {
 	w := newWorld(t)
-	w.Config.Options.StateDir = dir
 	hang := make(chan struct{})
-	w.recorder = &Recorder{Dir: w.Config.Options.StateDir, Cluster: w.Config.Cluster, Log: w.log, Notify: func(News) { <-hang }}
+	w.recorder = &Recorder{Dir: dir, Cluster: "alpha", Log: w.log, Notify: func(News) { <-hang }}
 	w.later(1)
 	w.Group("alpha-a3-job-814", mig.Stamp{NodeSet: "a3", Job: 814}, request("a1", mig.Accepted, w.Snap.Now, "alpha-a3-2"))
 	w.asked(mig.Succeeded, w.ago(time.Hour), node)

@@ -211,7 +211,6 @@ func TestLeaseThatEndsAtATakeoverBackGetsItsLine(t *testing.T) {
 // moves gives all nodesets another region, so that passes do not read the first any more.
 func (w *world) moves() {
 	w.Config = scenetest.Cluster("partitions:\n  train: {partition_nodeset: [a3]}", scenetest.FlexSet("a3", "europe-west4-b", "node_count_dynamic_max: 9", ""))
-	w.Config.Options.StateDir = w.dir
 	w.Snap.Instances, w.Snap.Groups = nil, nil
 }
 

@@ -24,7 +24,7 @@ func TestHangingDiskDelaysNoPass(t *testing.T) {
 		require.NoError(t, os.Mkdir(openPath(w.dir, "alpha"), 0o755))
 		core, _ := observer.New(zap.WarnLevel)
 		hang := make(chan struct{})
-		r := &Recorder{Dir: w.Config.Options.StateDir, Cluster: w.Config.Cluster, Notify: w.notify, Log: zap.New(core, zap.Hooks(func(zapcore.Entry) error {
+		r := &Recorder{Dir: w.dir, Cluster: "alpha", Notify: w.notify, Log: zap.New(core, zap.Hooks(func(zapcore.Entry) error {
 			<-hang
 			return nil
 		}))}

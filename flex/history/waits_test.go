@@ -157,8 +157,7 @@ func TestUnreadOrWrongListEndsNothing(t *testing.T) {
 
 func TestEarlierWaitIsRecordedOnlyIfItsMachinesExist(t *testing.T) {
 	w := newWorld(t)
-	w.Config.Options.StateDir = t.TempDir()
-	w.dir = w.Config.Options.StateDir
+	w.dir = t.TempDir()
 	w.requests(812, request("a1", mig.Cancelled, noon, both...), request("a2", mig.Succeeded, at(1), "alpha-a3-7"),
 		request("a3", mig.Succeeded, at(1), "alpha-a3-0"))
 	w.Snap.Now = at(60)

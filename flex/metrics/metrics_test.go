@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 
 // restart makes another process of the same metrics record the history.
 func (w *world) restart() {
-	w.recorder = &history.Recorder{Dir: w.Config.Options.StateDir, Cluster: w.Config.Cluster, Log: zap.NewNop(), Notify: w.Count}
+	w.recorder = &history.Recorder{Dir: w.Config.Options.StateDir, Cluster: "alpha", Log: zap.NewNop(), Notify: w.Count}
 }
 
 // saw makes the metrics see a plan.

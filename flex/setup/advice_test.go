@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/test/must"
 )
 
 const right = `slurm_cluster_name: alpha
@@ -39,10 +40,7 @@ slurmflex:
 func changed(t *testing.T, old, text string) *config.Config {
 	t.Helper()
 	require.Contains(t, right, old)
-	data := []byte(strings.Replace(right, old, text, 1))
-	cfg, err := config.Parse("c.yaml", data)
-	require.NoError(t, err)
-	return cfg
+	return must.Get(config.Parse("c.yaml", []byte(strings.Replace(right, old, text, 1))))
 }
 
 func TestAdvice(t *testing.T) {
@@ -122,8 +120,7 @@ func TestSalvageOfUncoveredNodesGetsAdvice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(right, "margin: 600", "margin: 600, salvage: true", 1)
 			require.Contains(t, text, test.old)
-			cfg, err := config.Parse("c.yaml", []byte(strings.Replace(text, test.old, test.text, 1)))
-			require.NoError(t, err)
+			cfg := must.Get(config.Parse("c.yaml", []byte(strings.Replace(text, test.old, test.text, 1))))
 			assert.Equal(t, test.advises, says(adviceOn(cfg, nil), uncovered))
 		})
 	}

@@ -17,9 +17,7 @@ import (
 )
 
 // beta is the Slurm of a cluster beta.
-type beta struct{}
-
-func (beta) Version(context.Context) (slurm.Version, error) { return slurm.ParseVersion("24.11") }
+type beta struct{ installed }
 
 func (beta) Config(context.Context) (slurm.Config, error) {
 	return slurm.Config{"ClusterName": "beta"}, nil
@@ -46,19 +44,19 @@ func begun(t *testing.T, err error) (*Init, describer) {
 
 func TestInitTakesTheRestFromSlurmAndWritesBothFiles(t *testing.T) {
 	i, machines := begun(t, nil)
-	next, err := i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
+	next, err := i.Write(t.Context(), beta{"24.11"}, machines, strings.NewReader(""), io.Discard)
 	require.NoError(t, err)
 	assert.Contains(t, next, i.Path+" and "+i.FlexConf+" are written.")
 	for path, has := range map[string]string{i.Path: "slurm_cluster_name: beta ", i.FlexConf: "NodeName=beta-a3-[0-1] "} {
 		assert.Contains(t, contents(t, path), has)
 	}
-	_, err = i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
+	_, err = i.Write(t.Context(), beta{"24.11"}, machines, strings.NewReader(""), io.Discard)
 	assert.True(t, config.IsMisuse(err), "init replaces no file: %v", err)
 }
 
 func TestInitWritesNothingForAnUnknownMachine(t *testing.T) {
 	i, machines := begun(t, errors.New("404 notFound"))
-	_, err := i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
+	_, err := i.Write(t.Context(), beta{"24.11"}, machines, strings.NewReader(""), io.Discard)
 	require.EqualError(t, err, "--machine-type a3-megagpu-8g: its CPUs and memory are unknown: 404 notFound; correct it, or run init where Compute can be read")
 	assert.NoFileExists(t, i.Path)
 	assert.NoFileExists(t, i.FlexConf)

@@ -137,7 +137,7 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 			plant: func(w *site) {
 				w.set("SlurmUser", "us("+strconv.Itoa(os.Geteuid())+")", "slurm(64030)")
 			},
-			advice: "slurm.conf: SlurmUser: advice: slurmflex runs as slurm, but this check runs as " + me(t) +
+			advice: "slurm.conf: SlurmUser: advice: slurmflex runs as slurm, but this check runs as " + userName(os.Geteuid()) +
 				", which may have different files and credentials; run it with sudo -u slurm",
 		},
 	} {
@@ -215,9 +215,7 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 		},
 		"nodes that Slurm does not have": {
 			plant: func(w *site) {
-				b, err := os.ReadFile(w.path("nodes"))
-				require.NoError(w.t, err)
-				w.write("nodes", strings.Join(strings.SplitAfter(string(b), "\n")[:6], ""))
+				w.write("nodes", strings.Join(strings.SplitAfter(contents(w.t, w.path("nodes")), "\n")[:6], ""))
 			},
 			fault: "config.yaml:8: nodeset.a3: Slurm does not know alpha-a3-[6-7]; add NodeName=alpha-a3-[6-7] … State=CLOUD to slurm.conf (see slurmflex config slurm-conf)",
 		},

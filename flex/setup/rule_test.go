@@ -10,6 +10,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 )
 
 const cluster = `
@@ -37,15 +38,9 @@ nodeset:
   cpu: {nodeset_name: cpu, node_count_static: 1}
 `
 
-func alpha(t *testing.T) *config.Config {
-	t.Helper()
-	cfg, err := config.Parse("alpha.yaml", []byte(cluster))
-	require.NoError(t, err)
-	return cfg
-}
-
-// judge applies the rule for a key to a value, if such a rule exists.
+// judgement applies the rule for a key to a value, if such a rule exists.
 func judgement(n requirements, key, value string) (wrong, write string, judged bool) {
+	n.Config = must.Get(config.Parse("alpha.yaml", []byte(cluster)))
 	for _, rule := range rulesFor(n) {
 		if rule.Key == key {
 			wrong, write = rule.Judge(value)
@@ -93,13 +88,13 @@ func TestRuleNamesTheProblemAndTheValueToSet(t *testing.T) {
 		{v24, "SuspendExcNodes", "", "lacks the nodes", "alpha-a3-[0-1],alpha-cpu-0"},
 	} {
 		t.Run(c.version.String()+" "+c.key+"="+c.value, func(t *testing.T) {
-			wrong, write, judged := judgement(requirements{Config: alpha(t), Version: c.version}, c.key, c.value)
+			wrong, write, judged := judgement(requirements{Version: c.version}, c.key, c.value)
 			require.True(t, judged)
 			assert.Contains(t, wrong, c.wrong)
 			assert.Equal(t, c.wrong == "", wrong == "")
 			assert.Equal(t, c.write, write)
 			if write != "" {
-				wrong, _, _ = judgement(requirements{Config: alpha(t), Version: c.version}, c.key, write)
+				wrong, _, _ = judgement(requirements{Version: c.version}, c.key, write)
 				assert.Empty(t, wrong, "the proposed value is right")
 			}
 		})
@@ -107,21 +102,21 @@ func TestRuleNamesTheProblemAndTheValueToSet(t *testing.T) {
 }
 
 func TestPartitionsMaySetTheirOwnTimes(t *testing.T) {
-	wrong, _, _ := judgement(requirements{Config: alpha(t), PartitionsSuspend: true}, "SuspendTime", "INFINITE")
+	wrong, _, _ := judgement(requirements{PartitionsSuspend: true}, "SuspendTime", "INFINITE")
 	assert.Empty(t, wrong)
-	_, _, judged := judgement(requirements{Config: alpha(t), PartitionsResume: true}, "ResumeTimeout", "")
+	_, _, judged := judgement(requirements{PartitionsResume: true}, "ResumeTimeout", "")
 	assert.False(t, judged)
 }
 
 func TestNodesOfAnExemptPartitionNeedNoSecondExemption(t *testing.T) {
-	_, write, _ := judgement(requirements{Config: alpha(t), Exempt: []string{"alpha-a3-0", "alpha-a3-1"}}, "SuspendExcNodes", "")
+	_, write, _ := judgement(requirements{Exempt: []string{"alpha-a3-0", "alpha-a3-1"}}, "SuspendExcNodes", "")
 	assert.Equal(t, "alpha-cpu-0", write)
-	_, _, judged := judgement(requirements{Config: alpha(t), Exempt: []string{"alpha-a3-0", "alpha-a3-1", "alpha-cpu-0"}}, "SuspendExcNodes", "")
+	_, _, judged := judgement(requirements{Exempt: []string{"alpha-a3-0", "alpha-a3-1", "alpha-cpu-0"}}, "SuspendExcNodes", "")
 	assert.False(t, judged)
 }
 
 func TestOnlyOldSlurmNeedsPrivateData(t *testing.T) {
-	_, _, judged := judgement(requirements{Config: alpha(t), Version: slurm.Version{Major: 23, Minor: 2}}, "PrivateData", "")
+	_, _, judged := judgement(requirements{Version: slurm.Version{Major: 23, Minor: 2}}, "PrivateData", "")
 	assert.False(t, judged)
 }
 

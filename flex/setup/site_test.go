@@ -3,7 +3,6 @@ package setup
 import (
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -62,9 +61,7 @@ func liveSite(t *testing.T, version string) *site {
 	w.write("config.yaml", strings.Replace(configText, "ENDPOINT", "http://127.0.0.1:1", 1))
 	w.nodes("IDLE+CLOUD+POWERED_DOWN")
 	for _, program := range []string{"resume", "suspend", "resume-fail"} {
-		b, err := os.ReadFile("../../scripts/" + program)
-		require.NoError(t, err)
-		w.write("bin/"+program, string(b))
+		w.write("bin/"+program, contents(t, "../../scripts/"+program))
 	}
 	w.write("config.txt", strings.NewReplacer(
 		"/var/lib/slurm-lab/etc/resume.sh", "DIR/bin/resume",
@@ -110,9 +107,7 @@ esac
 
 func realSlurm(t *testing.T, version, name string) string {
 	t.Helper()
-	b, err := os.ReadFile("../../slurm/testdata/" + version + "/" + name)
-	require.NoError(t, err)
-	return string(b)
+	return contents(t, "../../slurm/testdata/"+version+"/"+name)
 }
 
 func (w *site) path(name string) string { return filepath.Join(w.dir, name) }
@@ -147,11 +142,10 @@ func (w *site) configure(old, text string) {
 // change replaces a part of a file of the site. The part must exist.
 func (w *site) change(name, old, text string) {
 	w.t.Helper()
-	b, err := os.ReadFile(w.path(name))
-	require.NoError(w.t, err)
+	before := contents(w.t, w.path(name))
 	old, text = strings.ReplaceAll(old, "DIR", w.dir), strings.ReplaceAll(text, "DIR", w.dir)
-	require.Contains(w.t, string(b), old)
-	w.write(name, strings.Replace(string(b), old, text, 1))
+	require.Contains(w.t, before, old)
+	w.write(name, strings.Replace(before, old, text, 1))
 }
 
 // set changes a setting in the output of scontrol show config.
@@ -179,12 +173,3 @@ func (w *site) report() Report {
 
 // within removes the site's folder from a text.
 func (w *site) within(text string) string { return strings.ReplaceAll(text, w.dir+"/", "") }
-
-// me returns the name of the user who runs this test, or the uid if the user has no name.
-func me(t *testing.T) string {
-	t.Helper()
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return fmt.Sprintf("uid %d", os.Geteuid())
-}

@@ -20,7 +20,7 @@ func (j *judge) slurm() {
 		return
 	}
 	var err error
-	if j.version, err = conf.Is.Version(); err != nil {
+	if j.version, err = slurm.ParseVersion(conf.Is["SLURM_VERSION"]); err != nil {
 		j.say(Unread, "slurm_bin_dir", "%v; check which version of Slurm this is", err)
 		return
 	}

@@ -62,8 +62,8 @@ func newWorld() *world {
 	w := &world{cfg: cfg, now: noon, log: log}
 	clock := func() time.Time { return w.now }
 	w.Server = &Server{Board: NewBoard(cfg, clock), Address: "127.0.0.1:0", Log: zap.New(core), Now: clock}
-	cfg.Options.StateDir = os.DevNull // nothing can be written there, so that the history is in memory only
-	w.record = &history.Recorder{Dir: cfg.Options.StateDir, Cluster: cfg.Cluster, Log: zap.NewNop(), Notify: func(history.News) {}, Remembers: true}
+	// Nothing can be written to this folder, so that the history is in memory only.
+	w.record = &history.Recorder{Dir: os.DevNull, Cluster: "alpha", Log: zap.NewNop(), Notify: func(history.News) {}, Remembers: true}
 	w.Board.History = w.record
 	return w
 }

@@ -193,7 +193,7 @@ func names(list string) []string {
 // hungCloud blocks CreateRequest for one group until let is closed, and then
 // acts.
 type hungCloud struct {
-	Cloud
+	cloud
 	group string
 	let   chan struct{}
 	mu    sync.Mutex
@@ -201,7 +201,7 @@ type hungCloud struct {
 }
 
 func hang(w *world, group string) *hungCloud {
-	h := &hungCloud{Cloud: w.Cloud, group: group, let: make(chan struct{}), asked: map[string]int{}}
+	h := &hungCloud{cloud: w.Cloud, group: group, let: make(chan struct{}), asked: map[string]int{}}
 	w.Cloud = h
 	return h
 }
@@ -217,7 +217,7 @@ func (h *hungCloud) CreateRequest(ctx context.Context, region, group string, spe
 			return &mig.Error{Op: "create resize request", Object: group, Trouble: mig.Trouble{Cause: mig.CauseUnavailable, Message: ctx.Err().Error()}, Err: ctx.Err()}
 		}
 	}
-	return h.Cloud.CreateRequest(ctx, region, group, spec)
+	return h.cloud.CreateRequest(ctx, region, group, spec)
 }
 
 // begun returns the number of CreateRequest calls, by group.

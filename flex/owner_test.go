@@ -151,7 +151,7 @@ func TestJobIsSignalledOnceByTwoProcesses(t *testing.T) {
 			w.memory.StandBy() // as Run does when Check returns ErrStandby
 			for n := 0; n < 13 && err == nil; n++ {
 				time.Sleep(30 * time.Second)
-				_, err = backup.Pass(ctx)
+				_, err = backup.pass(ctx, untilEnded)
 			}
 			return err
 		},

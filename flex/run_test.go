@@ -40,7 +40,7 @@ func (w *world) locked() bool {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 	defer cancel()
-	release, err := w.lock.Take(ctx)
+	release, err := w.lock.Take(ctx, false)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
@@ -172,7 +172,7 @@ func (w *world) taken() {
 // takes takes the lock as another process does.
 func (w *world) takes() (release func()) {
 	w.Helper()
-	release, err := w.lock.Take(w.Context())
+	release, err := w.lock.Take(w.Context(), false)
 	require.NoError(w, err)
 	return release
 }
@@ -180,7 +180,7 @@ func (w *world) takes() (release func()) {
 // queued makes another process wait for the lock until the test ends.
 func (w *world) queued() {
 	go func() {
-		if release, err := w.lock.Take(w.Context()); err == nil {
+		if release, err := w.lock.Take(w.Context(), false); err == nil {
 			release() // the waiter may get the lock after the test
 		}
 	}()

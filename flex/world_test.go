@@ -155,7 +155,7 @@ func (w *wire) onDeath(die context.CancelFunc) {
 // mustPass makes a pass that must observe successfully.
 func (w *world) mustPass(only ...Filter) Outcome {
 	w.Helper()
-	out, err := w.Pass(w.Context(), only...)
+	out, err := w.Reconciler.pass(w.Context(), untilEnded, only...)
 	require.NoError(w, err)
 	return out
 }
@@ -204,7 +204,7 @@ func (w *world) settle() {
 	for range 60 {
 		ctx, die := context.WithCancel(w.Context())
 		w.wire.onDeath(die)
-		out, err := w.Pass(ctx)
+		out, err := w.Reconciler.pass(ctx, untilEnded)
 		died := ctx.Err() != nil
 		die()
 		switch {

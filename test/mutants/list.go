@@ -456,12 +456,12 @@ var mutants = []mutant{
 		`case in.Unread != "":`, "case false:", planner,
 	},
 	{
-		"an error in job_submit.lua refuses the job", "flex/slurmconf/lua/job_submit.lua",
+		"an error in job_submit.lua refuses the job", "flex/setup/lua/job_submit.lua",
 		"pcall(judge, job, parts)", "true, judge(job, parts)",
 		[]string{"test/tools/lua"},
 	},
 	{
-		"one partition that refuses a job refuses it in all", "flex/slurmconf/lua/job_submit.lua",
+		"one partition that refuses a job refuses it in all", "flex/setup/lua/job_submit.lua",
 		`open and rules.partitions ~= "refuse"`, "false",
 		[]string{"test/tools/lua"},
 	},

@@ -27,6 +27,18 @@ func TestJobWithARequestKeepsItsNodesWithoutADoor(t *testing.T) {
 	assert.NotContains(t, w.inCompute(), "request ")
 }
 
+// For -N2-3, squeue shows three nodes and two CPUs; for -N3 at least three CPUs.
+func TestJobWithARangeOfNodesKeepsItsRequestWithoutADoor(t *testing.T) {
+	for cpus, cancelled := range map[int]bool{2: false, 3: true} {
+		w := newWaitingPending()
+		w.Requested(7, "alpha-a3-[0-1]", time.Hour)
+		w.doorless()
+		w.offDoor()
+		w.job().NodeCount, w.job().CPUs = 3, cpus
+		assert.Equal(t, cancelled, strings.Contains(w.inCompute(), "cancel request"), cpus)
+	}
+}
+
 // slurmctld has lost its reservations with its state file, covers included (22.05 and 26.05).
 func TestJobLeavesALostDoorAndKeepsItsRequest(t *testing.T) {
 	w := newWaitingPending()

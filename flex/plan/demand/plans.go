@@ -280,8 +280,9 @@ func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.N
 		return nil, nil
 	}
 	done, _ := memo.DoneOf(h.Seen.Told[j.ID])
+	least := cmp.Or(min(j.NodeCount, j.CPUs), j.NodeCount, 1) // squeue shows the most of a range, and the fewest CPUs
 	for _, r := range h.LiveRequests() {
-		if done.Deed == memo.Again && r.Request.Created.Before(done.At) || r.Group.Stamp.Job != j.ID || r.Group.Stamp.Shared() || len(r.Request.Instances) < max(j.NodeCount, 1) {
+		if done.Deed == memo.Again && r.Request.Created.Before(done.At) || r.Group.Stamp.Job != j.ID || r.Group.Stamp.Shared() || len(r.Request.Instances) < least {
 			continue
 		}
 		names := slices.Sorted(slices.Values(r.Request.Instances))

@@ -87,9 +87,8 @@ func HasKeptNone(comment string) bool {
 
 // Texts about nodes that the job has. They stop applying when the job loses its nodes.
 const (
-	Waiting = "waiting "
-	// WaitingSince begins the text for a job whose machines are requested.
-	WaitingSince = Waiting + "since "
+	Waiting      = "waiting "
+	WaitingSince = Waiting + "since "                                        // when its machines were requested
 	Booting      = Waiting + "for its machines, which are requested or boot" // replaces why they were not requested
 	There        = "its nodes are there, until "
 	End          = "its nodes end at "
@@ -165,6 +164,12 @@ func ExplainsHold(comment string) bool {
 	}
 	isWait := slices.ContainsFunc([]string{Waiting, There, End, NoEnd}, func(begin string) bool { return strings.HasPrefix(Text(comment), begin) })
 	return IsOfNodes(comment) && !isWait && ParseFailed(comment) == 0
+}
+
+// HasObstacle reports whether an AdminComment of ours may say why machines are not requested: it is about nodes,
+// and names no request.
+func HasObstacle(comment string) bool {
+	return IsOfNodes(comment) && !strings.HasPrefix(comment, OwnComment+WaitingSince)
 }
 
 // IsOfNodes reports whether an AdminComment of ours is about nodes that the job has or waits for: it

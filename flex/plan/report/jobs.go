@@ -260,7 +260,7 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 			texts[j.ID] = memo.OwnComment + memo.End + w.ShortLease(j).UTC().Format(time.RFC3339) + beforeLimit
 		case j.State.Waits() && len(w.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Unplaced
-		case j.State.Waits() && underWay[j.ID] && memo.IsOfNodes(w.Seen.Told[j.ID]) && !strings.HasPrefix(w.Seen.Told[j.ID], memo.OwnComment+memo.WaitingSince):
+		case j.State.Waits() && underWay[j.ID] && memo.HasObstacle(w.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Booting
 		}
 	}

@@ -131,8 +131,8 @@ func (s *openStory) seeMachines(l *queueLook, j *slurm.Job) {
 	var last time.Time
 	var group *mig.Group
 	for _, name := range nodes {
-		for _, in := range l.scene.MachinesOf(name) {
-			if l.lost[name] || !l.scene.Belongs(in) {
+		for _, in := range l.scene.Named(name).Machines {
+			if l.lost[name] || !in.Belongs {
 				continue
 			}
 			if in.Owned != group { // a job's machines mostly belong to one group

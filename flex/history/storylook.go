@@ -62,7 +62,7 @@ func (l *queueLook) job(id uint32) *jobLook {
 // holders returns the records of the jobs that hold some of the nodes.
 func (l *queueLook) holders(nodes []string) (all []*jobLook) {
 	for _, name := range nodes {
-		for _, j := range l.scene.HoldersOf(name) {
+		for _, j := range l.scene.Named(name).Holders {
 			if of := l.job(j.ID); !slices.Contains(all, of) {
 				all = append(all, of)
 			}

@@ -137,7 +137,7 @@ func (m *Memory) Planned(s *scene.Scene, p plan.Plan) {
 func (m *Memory) noteBadHosts(s *scene.Scene) {
 	for _, set := range s.Config.FlexSets() {
 		for name, why := range s.Boots(set).Unhealthy {
-			for _, in := range s.MachinesOf(name) {
+			for _, in := range s.Named(name).Machines {
 				if in.Host != "" {
 					m.hosts.Note(in.Host, scene.BadHost{Node: name, Why: why, At: s.Seen.Now}, s.Seen.Now)
 				}

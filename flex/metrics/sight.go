@@ -115,7 +115,7 @@ func count(s *scene.Scene, sets map[string]*tally) (orphans map[string]int) {
 	orphans = map[string]int{}
 	for _, in := range s.Machines {
 		switch {
-		case in.Leaving() || !s.Belongs(in):
+		case in.Leaving() || !in.Belongs:
 		case in.Node == nil:
 			orphans[in.Region]++
 		default:

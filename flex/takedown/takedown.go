@@ -271,7 +271,7 @@ func (d *draft) isClosed() string {
 // inUse returns why a node's machine is still in use. It is empty if Slurm has powered the node
 // down and no job holds it, or if Slurm does not know the node.
 func (d *draft) inUse(name string) string {
-	n := d.scene.Shown(name)
+	n := d.scene.Named(name).Node
 	switch {
 	case d.o.NoSlurm:
 		return ""
@@ -282,7 +282,7 @@ func (d *draft) inUse(name string) string {
 	case d.doubt(n) != "":
 		return "it is known whether a job has " + name
 	}
-	if jobs := d.scene.HoldersOf(name); len(jobs) > 0 {
+	if jobs := d.scene.Named(name).Holders; len(jobs) > 0 {
 		return fmt.Sprintf("job %s has left %s", jobs[0].Name(), name)
 	}
 	if n.State.Power() != slurm.Off || n.State.Held() {

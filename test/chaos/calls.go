@@ -156,7 +156,7 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 		}
 	}
 	for _, in := range s.Recalled().Machines {
-		named[in.Name] = named[in.Name] || s.Recalled().Belongs(in)
+		named[in.Name] = named[in.Name] || in.Belongs
 	}
 	for _, n := range snap.Nodes { // these nodes are up, or are powering down
 		rises := n.State.Has(slurm.PoweringUp)

@@ -394,7 +394,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that cannot be read holds no nodes", "flex/plan/scene/unread.go",
-		"m.Doubted = true", "m.Doubted = false", planner,
+		"s.note(name).Doubted = true", "s.note(name).Doubted = false", planner,
 	},
 	{
 		"the end of a lease may be in 9999", "mig/gce/instances.go",
@@ -643,7 +643,7 @@ var mutants = []mutant{
 	},
 	{
 		"a machine that its group denies is deleted in every pass", "flex/plan/sweeps/instances.go",
-		"case b.IsOutsider(*in.Instance):", "case false:", planner,
+		"case in.Outsider:", "case false:", planner,
 	},
 	{
 		"a job that did not start gets the next door at once", "flex/plan/demand/plans.go",

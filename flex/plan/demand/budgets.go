@@ -146,7 +146,7 @@ func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, cou
 func usesOfMachines(s *scene.Scene) (all []use) {
 	for _, in := range s.Machines {
 		set := s.Config.FlexSetOf(in.Name)
-		if set == nil || !s.Belongs(in) || in.Created.IsZero() {
+		if set == nil || !in.Belongs || in.Created.IsZero() {
 			continue
 		}
 		jobs := []*slurm.Job{nil}
@@ -185,7 +185,7 @@ func servesUntil(s *scene.Scene, in scene.Machine, jobs []*slurm.Job) (until tim
 // asked for.
 func usesOfNodes(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all []use) {
 	for _, m := range s.Nodes {
-		job, live := m.Owner(), s.Recalled().RequestsOf(m.Name)
+		job, live := m.Owner(), s.Recalled().Named(m.Name).Requests
 		lease, counts := asked(m)
 		if len(live) > 0 {
 			job, lease, counts = cmp.Or(job, s.Jobs[live[0].Group.Stamp.Job]), live[0].Request.Duration, true

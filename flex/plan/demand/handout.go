@@ -123,7 +123,7 @@ func (h *handout) leftMachines() (left []*scene.Node) {
 	}
 	for _, m := range h.Nodes {
 		isFree := ends[m] || m.Door == nil && m.Power == scene.On && !m.Taken() && (m.Cover || m.Set.Flex.KeepIdle == 0)
-		if h.sets[m.Set] && (isFree && isSound(h.Scene, m) && m.Machines[0].Origin().ForJobs() || m.Cover && h.isUnclaimed(m)) {
+		if h.sets[m.Set] && (isFree && isSound(h.Scene, m) && m.Machines[0].Origin.ForJobs() || m.Cover && h.isUnclaimed(m)) {
 			left = append(left, m)
 		}
 	}
@@ -136,7 +136,7 @@ func isSound(s *scene.Scene, m *scene.Node) bool {
 	const unfit = slurm.PowerDown | slurm.PoweringDown | slurm.NotResponding | slurm.Drain | slurm.Fail | slurm.Maintenance
 	_, known := s.FreeUntil(m)
 	return known && !m.Machines[0].Lost() && m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && !m.Doubted &&
-		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(m.Requests) == 0 && !s.IsUnread(m) && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
+		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(m.Requests) == 0 && !m.IsUnread && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
 }
 
 // offerFor is how long a machine that a job has left is offered to others: several cycles of

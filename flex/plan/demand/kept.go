@@ -24,7 +24,7 @@ func (h *handout) keepSurvivors() (left []*scene.Node) {
 				continue
 			}
 			own := slices.DeleteFunc(usable(h.Scene, membersOf(left, set), j), func(m *scene.Node) bool {
-				return m.Power != scene.On || m.Machines[0].Origin().Job != j.ID || h.IsOld(m.LastBusyTime, set.Flex.SalvageTimeout/2)
+				return m.Power != scene.On || m.Machines[0].Origin.Job != j.ID || h.IsOld(m.LastBusyTime, set.Flex.SalvageTimeout/2)
 			})
 			if len(own) == 0 {
 				continue
@@ -66,12 +66,12 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 	switch {
 	case !m.Set.Flex.Salvage || !m.Cover:
 		return false
-	case w.IsUnread(m):
+	case m.IsUnread:
 		return m.Owner() == nil
 	case len(m.Machines) != 1:
 		return false
 	}
-	job := w.Jobs[m.Machines[0].Origin().Job]
+	job := w.Jobs[m.Machines[0].Origin.Job]
 	return job != nil && job.State == slurm.JobCompleting
 }
 

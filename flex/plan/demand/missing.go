@@ -30,9 +30,9 @@ func (w *Wanted) missing(c *Claim) (missing, first []string) {
 			return nil, append(first, "the old instance of "+name+" to be gone")
 		case c.Live != nil && c.Live.Request.Names(name):
 			continue
-		case len(w.RequestsOf(name)) > 0:
+		case len(w.Named(name).Requests) > 0:
 			return nil, append(first, "another request for "+name+" to end")
-		case w.MayShow(name) || w.Seen.Inserted[name]:
+		case w.Named(name).MayShow || w.Seen.Inserted[name]:
 			return nil, append(first, "the instance of "+name+" to show")
 		}
 		missing = append(missing, name)
@@ -60,7 +60,7 @@ func Inserted(s *scene.Scene, c *Claim) (made []scene.Machine) {
 		nodes = c.Job.Nodes
 	}
 	for _, name := range nodes {
-		for _, in := range s.MachinesOf(name) {
+		for _, in := range s.Named(name).Machines {
 			if in.Group == "" && in.Stamp == c.Stamp && !in.Leaving() {
 				made = append(made, in)
 			}

@@ -190,7 +190,7 @@ func isEnough(s *scene.Scene, r scene.Live, c *Claim) bool {
 // group.
 func superfluous(s *scene.Scene, r scene.Live) bool {
 	for _, name := range r.Request.Instances {
-		elsewhere := slices.ContainsFunc(s.MachinesOf(name), func(in scene.Machine) bool {
+		elsewhere := slices.ContainsFunc(s.Named(name).Machines, func(in scene.Machine) bool {
 			return !in.Leaving() && in.Group != r.Group.Name && !s.IsNew(in, r) && in.Unread == ""
 		})
 		if !elsewhere {
@@ -203,7 +203,7 @@ func superfluous(s *scene.Scene, r scene.Live) bool {
 // AnyPresent reports whether any of the nodes has an instance, in any state.
 func AnyPresent(s *scene.Scene, nodes []string) bool {
 	for _, n := range nodes {
-		if len(s.MachinesOf(n)) > 0 {
+		if len(s.Named(n).Machines) > 0 {
 			return true
 		}
 	}

@@ -105,7 +105,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 // isCut reports whether slurmctld has taken nodes from the door that slurm.conf lacks (tried on 22.05 and
 // 26.05): the job's request still names them. The number of nodes that squeue shows does not tell; see misfit.
 func isCut(s *scene.Scene, d *scene.Door) bool {
-	return slices.ContainsFunc(s.RequestsOf(d.Nodes[0]), func(r scene.Live) bool {
+	return slices.ContainsFunc(s.Named(d.Nodes[0]).Requests, func(r scene.Live) bool {
 		names := r.Request.Instances
 		return !r.Group.Stamp.Shared() && len(d.Nodes) < len(names) && len(s.NodesNamed(names)) < len(names)
 	})
@@ -115,7 +115,7 @@ func isCut(s *scene.Scene, d *scene.Door) bool {
 // place in Google's queue although a node is withdrawn or reserved for others: this may be over before
 // the machines exist.
 func isQueued(s *scene.Scene, d *scene.Door) bool {
-	return !AnyPresent(s, d.Nodes) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return len(s.RequestsOf(name)) == 0 })
+	return !AnyPresent(s, d.Nodes) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return len(s.Named(name).Requests) == 0 })
 }
 
 // Withdrawn returns the nodes of the door that an admin has withdrawn, or reserved for others, while its job

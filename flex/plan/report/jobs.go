@@ -114,7 +114,7 @@ const beforeLimit = ", before its time limit"
 // list lacks may be the one that ends.
 func isWithdrawn(s *scene.Scene, j *slurm.Job) bool {
 	return memo.HasEnd(s.Seen.Told[j.ID]) && haveCome(s, j) && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
-		return m.Set.Flex.MaxRunDuration > 0 || s.IsUnread(m) || !s.HasMachine(m.Name)
+		return m.Set.Flex.MaxRunDuration > 0 || m.IsUnread || !s.HasMachine(m.Name)
 	})
 }
 
@@ -141,7 +141,7 @@ func waitText(s *scene.Scene, j *slurm.Job) string {
 	var types []string
 	count := 0
 	for _, name := range j.Nodes {
-		for _, in := range s.MachinesOf(name) {
+		for _, in := range s.Named(name).Machines {
 			if in.Maker == nil || !scene.IsFor(in.Maker.Stamp, j) || in.Node == nil {
 				continue
 			}

@@ -164,7 +164,7 @@ func (f *findings) lostMachines(losses []scene.Loss) {
 // whatever their template contains.
 func (f *findings) billedOtherwise() {
 	for _, in := range f.Machines { // sorted by name
-		if in.Node == nil || !f.Ours(in) || in.Leaving() || in.Unread != "" {
+		if in.Node == nil || !in.Ours || in.Leaving() || in.Unread != "" {
 			continue
 		}
 		if set := in.Node.Set; in.Model != set.Flex.Capacity.Model() {
@@ -177,8 +177,8 @@ func (f *findings) billedOtherwise() {
 // outsiders reports the instances that their group denies.
 func (f *findings) outsiders() {
 	for _, in := range f.Machines {
-		if (!in.Leaving() || in.Stopped()) && f.IsOutsider(*in.Instance) {
-			f.Problems = append(f.Problems, scene.Outsider(*in.Instance))
+		if (!in.Leaving() || in.Stopped()) && in.Outsider {
+			f.Problems = append(f.Problems, scene.Outsider(in))
 		}
 	}
 }
@@ -214,7 +214,7 @@ func (f *findings) unclearNodes() {
 func (f *findings) unconfigured() {
 	made := map[string]bool{}
 	for _, in := range f.Machines {
-		made[in.Name] = made[in.Name] || f.Ours(in) && !in.Leaving()
+		made[in.Name] = made[in.Name] || in.Ours && !in.Leaving()
 	}
 	jobs := slices.Clone(f.Seen.Jobs)
 	slices.SortFunc(jobs, func(a, b slurm.Job) int { return cmp.Compare(a.ID, b.ID) })
@@ -240,12 +240,12 @@ func (f *findings) unserved() {
 	paid := map[*config.NodeSet][]string{}
 	note := func(name string, since time.Time) {
 		set, _, known := f.Config.Find(name)
-		if known && (set.Flex == nil || f.Shown(name) == nil) && len(f.HoldersOf(name)) == 0 && f.IsOld(since, scene.OrphanedAfter) {
+		if known && (set.Flex == nil || f.Named(name).Node == nil) && len(f.Named(name).Holders) == 0 && f.IsOld(since, scene.OrphanedAfter) {
 			paid[set] = append(paid[set], name)
 		}
 	}
 	for _, in := range f.Machines {
-		if f.Ours(in) && !in.Leaving() && in.Unread == "" {
+		if in.Ours && !in.Leaving() && in.Unread == "" {
 			note(in.Name, in.Created)
 		}
 	}

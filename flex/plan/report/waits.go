@@ -126,7 +126,7 @@ func unstarted(job *slurm.Job, set *config.NodeSet, node, obstacle string) deman
 func unshownWaits(s *scene.Scene) (waits []demand.Wait) {
 	for _, name := range s.UnshownNodes() {
 		set, _, ok := s.Config.Find(name)
-		waiting := slices.DeleteFunc(slices.Clone(s.HoldersOf(name)), func(j *slurm.Job) bool { return j.State.AtWork() })
+		waiting := slices.DeleteFunc(slices.Clone(s.Named(name).Holders), func(j *slurm.Job) bool { return j.State.AtWork() })
 		if !ok || set.Flex == nil || s.HasMachine(name) || len(waiting) == 0 {
 			continue
 		}

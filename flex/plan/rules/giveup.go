@@ -118,7 +118,7 @@ func stays(s *scene.Scene, c *demand.Claim) bool {
 func takeable(s *scene.Scene, job *slurm.Job, forAll bool) []string {
 	return slices.DeleteFunc(unbooted(s, job), func(name string) bool {
 		m := s.Node(name)
-		return s.IsUnread(m) || m.Doubted || len(m.Holders) > 1 && (!forAll || len(s.RequestsOf(name)) > 0)
+		return m.IsUnread || m.Doubted || len(m.Holders) > 1 && (!forAll || len(s.Named(name).Requests) > 0)
 	})
 }
 

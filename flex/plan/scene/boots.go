@@ -33,7 +33,7 @@ type Boots struct {
 // batch returns the job that the instance was created for, or without a job, the name of its node.
 // Instances with the same batch belong together.
 func (in Machine) batch() string {
-	if job := in.Origin().Job; job != 0 {
+	if job := in.Origin.Job; job != 0 {
 		return strconv.FormatUint(uint64(job), 10)
 	}
 	return in.Name
@@ -92,7 +92,7 @@ func (s builder) watchBoot(m *Node, b *Boots) {
 	}
 	late := false // if there are instances in several zones, one on time is enough
 	for _, in := range m.Machines {
-		if !s.Ours(in) || in.Leaving() || in.Created.IsZero() || in.Unread != "" {
+		if !in.Ours || in.Leaving() || in.Created.IsZero() || in.Unread != "" {
 			continue
 		}
 		limit := m.Set.Flex.BootTimeout
@@ -103,7 +103,7 @@ func (s builder) watchBoot(m *Node, b *Boots) {
 		case m.Power == On && !m.State.Has(slurm.NotResponding):
 			b.up = Later(b.up, in.Created)
 		case limit > 0 && m.Power == Rising && !m.Doubted && m.State.Base != slurm.Down &&
-			s.IsOld(m.wantedSince(in), limit) && !s.IsLeftover(m, in):
+			s.IsOld(m.wantedSince(in), limit) && !s.IsLeftover(in):
 			late = true
 			b.batches[in.batch()] = Later(b.batches[in.batch()], in.Created)
 		}

@@ -142,7 +142,7 @@ func (s builder) addRivals() {
 	}
 }
 
-// isChanged reports what Door.Changed says.
+// isChanged returns the value of Door.Changed.
 func (s builder) isChanged(d *Door) bool {
 	return d.Job.State.Waits() && d.Digest != "" && d.Digest != d.Job.Digest() && (d.Job.NodeCount > len(d.Nodes) || slices.ContainsFunc(d.Nodes, func(name string) bool {
 		m := s.Node(name)

@@ -78,7 +78,7 @@ const lostAfter = 10 * time.Minute
 // show without its group, or may be lost. A group may or may not count an instance that is being
 // deleted, so such an instance does not account for another.
 //
-// Fewer: an instance names the group and is not its member; see IsOutsider. An instance that a live
+// Fewer: an instance names the group and is not its member; see Machine.Outsider. An instance that a live
 // request creates does not count, because it may show before the group counts it.
 func (s *Snapshot) Miscounted(groups []mig.Group) []mig.Group {
 	asked := map[string]mig.GroupID{}
@@ -110,18 +110,8 @@ func (s *Snapshot) Miscounted(groups []mig.Group) []mig.Group {
 	return miscounted
 }
 
-// IsOutsider reports whether the group that the instance names as its creator denies that it is a
-// member: it was abandoned, or is a copy with the same metadata. The group deletes no such
-// instance, and slurmflex leaves it to the admin.
-func (s *Scene) IsOutsider(in mig.Instance) bool {
-	members, read := s.Seen.Members[in.GroupID()]
-	return read && members.Err == nil && !slices.ContainsFunc(members.All, func(m mig.Member) bool {
-		return m.Name == in.Name && (m.Zone == "" || m.Zone == in.Zone)
-	})
-}
-
-// Outsider returns the problem of an instance that IsOutsider reports.
-func Outsider(in mig.Instance) Problem {
+// Outsider returns the problem of an instance that is an Outsider of its group.
+func Outsider(in Machine) Problem {
 	return NewProblem("not-a-member", in.Name, "instance %s in %s is not a member of group %s, which its metadata names as its creator, and stays: "+
 		"delete it when it is not needed (gcloud compute instances delete %[1]s --zone %[2]s)", in.Name, in.Zone, in.Group)
 }
@@ -233,7 +223,7 @@ func (s *Scene) IsNew(in Machine, r Live) bool {
 		n, _ := s.Hidden(in.Maker)
 		return n < 0 // it shows more instances than it counts
 	}
-	return !s.Ours(in) && !in.Created.Before(r.Request.Created) && !s.IsOld(in.Created, lostAfter)
+	return !in.Ours && !in.Created.Before(r.Request.Created) && !s.IsOld(in.Created, lostAfter)
 }
 
 // IsFor reports whether a resource with the stamp was created for the job.
@@ -249,12 +239,6 @@ func (s *Scene) Owned(id mig.GroupID) *mig.Group { return known(s.groups, id).ow
 
 // InGroup counts the instances that the list shows in a group.
 func (s *Scene) InGroup(id mig.GroupID) int { return known(s.groups, id).shown }
-
-// RequestsOf returns the live requests that name an instance, in the order of their groups.
-func (s *Scene) RequestsOf(name string) []Live { return s.named(name).Requests }
-
-// MayShow reports whether an instance with that name may exist although no list shows it.
-func (s *Scene) MayShow(name string) bool { return s.named(name).MayShow }
 
 // IsAhead reports whether a group of the nodeset has a request that does not show yet.
 func (s *Scene) IsAhead(nodeset string) bool { return known(s.sets, nodeset).ahead }

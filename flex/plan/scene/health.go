@@ -34,7 +34,7 @@ func (s *Scene) Unhealthy(m *Node) (why string) {
 // It reports false if the node is not drained, or an admin drained it. That the machine has less than
 // configured is such a result, with and without health_check.
 func (s *Scene) check(m *Node) (result string, checked bool) {
-	if m.Set.Flex.HealthCheck == 0 && !m.isInvalid() || !m.State.Has(slurm.Drain) || m.State.Base == slurm.Down || m.State.Has(slurm.Fail) || m.Doubted || s.IsUnread(m) {
+	if m.Set.Flex.HealthCheck == 0 && !m.isInvalid() || !m.State.Has(slurm.Drain) || m.State.Base == slurm.Down || m.State.Has(slurm.Fail) || m.Doubted || m.IsUnread {
 		return "", false
 	}
 	if m.isInvalid() {
@@ -87,5 +87,5 @@ type BadHost struct {
 // last day, and returns that failure.
 func (s *Scene) IsOnBadHost(in Machine) (earlier BadHost, bad bool) {
 	earlier, bad = s.Seen.BadHosts[in.Host]
-	return earlier, bad && in.Node != nil && s.Ours(in) && !in.Leaving() && in.Created.After(earlier.At)
+	return earlier, bad && in.Node != nil && in.Ours && !in.Leaving() && in.Created.After(earlier.At)
 }

@@ -33,7 +33,7 @@ func Lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 // than the job needs by at most this much is as good as a new one.
 const bootLoss = 5 * time.Minute
 
-// IsLeftover reports whether the instance of a rising node is older than the allocation of the node
+// IsLeftover reports whether the instance is one of a rising node and is older than the allocation of the node
 // to its present job, and cannot serve that job, for one of two reasons. Either the instance has had
 // its time to boot: slurmctld ignores a slurmd that booted before the node was last powered up, so
 // the node can never register. Or its lease ends before the job could finish.
@@ -42,9 +42,13 @@ const bootLoss = 5 * time.Minute
 // when the job was allocated the node, as after a requeue to the same node. The instance of a group
 // that jobs share was created for the job that held the node at that time. An instance that was
 // created for the node itself serves all jobs in the same way.
-func (s *Scene) IsLeftover(m *Node, in Machine) bool {
-	job, stamp := m.Owner(), in.Origin()
-	if m.Power != Rising || job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) {
+func (s *Scene) IsLeftover(in Machine) bool {
+	m, stamp := in.Node, in.Origin
+	if m == nil || m.Power != Rising {
+		return false
+	}
+	job := m.Owner()
+	if job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) {
 		return false
 	}
 	limit := m.Set.Flex.BootTimeout
@@ -131,7 +135,7 @@ type End struct {
 func (s builder) addEnds() {
 	for _, m := range s.Nodes {
 		for _, in := range m.Machines {
-			if in.Until().IsZero() || !s.Ours(in) {
+			if in.Until().IsZero() || !in.Ours {
 				continue
 			}
 			what := leaseEnds
@@ -163,7 +167,7 @@ func (s *Scene) ShortEnd(job *slurm.Job, m *Node) time.Time {
 		return time.Time{}
 	}
 	for _, in := range m.Machines {
-		if s.Ours(in) && in.Origin().Job != job.ID && s.Seen.Skew <= MaxSkew && isTooShort(in, job, s.Seen.Now, m.Set.Flex.MaxRunDuration) {
+		if in.Ours && in.Origin.Job != job.ID && s.Seen.Skew <= MaxSkew && isTooShort(in, job, s.Seen.Now, m.Set.Flex.MaxRunDuration) {
 			return in.Until()
 		}
 	}
@@ -180,9 +184,9 @@ func (s *Scene) ShortLease(job *slurm.Job) (first time.Time) {
 	longest := s.Seen.Now.Add(job.Limit.Duration - config.CloseEnough)
 	for _, d := range s.DoorsOf(job.ID) {
 		for _, name := range d.Nodes {
-			for _, in := range s.MachinesOf(name) {
+			for _, in := range s.Named(name).Machines {
 				end := in.End()
-				if d.Named() && s.Ours(in) && !end.IsZero() && end.Before(longest) && (first.IsZero() || end.Before(first)) {
+				if d.Named() && in.Ours && !end.IsZero() && end.Before(longest) && (first.IsZero() || end.Before(first)) {
 					first = end
 				}
 			}

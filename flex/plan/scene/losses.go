@@ -105,8 +105,8 @@ func (s *Scene) IsLost(m *Node) bool {
 	if cause == Gone && m.Set.Flex.UseBulkInsert && !m.State.Has(slurm.NotResponding) {
 		return false
 	}
-	return cause != "" && s.Seen.Missed[m.Name] && !s.IsUnread(m) && !m.Doubted &&
-		!slices.ContainsFunc(m.Machines, func(in Machine) bool { return !s.Ours(in) })
+	return cause != "" && s.Seen.Missed[m.Name] && !m.IsUnread && !m.Doubted &&
+		!slices.ContainsFunc(m.Machines, func(in Machine) bool { return !in.Ours })
 }
 
 // IsTakenDown reports whether Slurm shows the node as DOWN because slurmflex set it DOWN for a lost

@@ -17,6 +17,16 @@ type Machine struct {
 	Owned *mig.Group // the cluster's group, usable or not
 	Maker *mig.Group // the group in Owned, if it is usable
 	Node  *Node
+
+	// slurmflex created it for this cluster, in a usable group or without a group.
+	Ours bool
+	// It is the cluster's: also in an unreadable group, or one that a newer slurmflex created.
+	Belongs bool
+	// The stamp of its group, or its own stamp if it is in no group; zero in a group of another cluster.
+	Origin mig.Stamp
+	// The group that it names as its creator denies that it is a member: it was abandoned, or is a copy
+	// with the same metadata. The group deletes no such instance, and slurmflex leaves it to the admin.
+	Outsider bool
 }
 
 func (s builder) addMachines() {
@@ -28,7 +38,7 @@ func (s builder) addMachines() {
 		if key := in.GroupID(); of == nil || key != last { // neighbours mostly belong to one group
 			last, of = key, noted(s.groups, key)
 		}
-		s.Machines[i] = Machine{Instance: in, Owned: of.owned, Maker: of.usable}
+		s.Machines[i] = s.machine(in, of)
 		of.shown++
 		if !in.Leaving() {
 			of.staying++
@@ -42,40 +52,38 @@ func (s builder) addMachines() {
 		for next < len(s.Machines) && s.Machines[next].Name == s.Machines[i].Name {
 			next++
 		}
-		same := s.Machines[i:next]
-		if m := s.Node(same[0].Name); m != nil {
-			m.Machines = same
-			for j := range same {
-				same[j].Node = m
-			}
+		m := s.Node(s.Machines[i].Name)
+		for j := range s.Machines[i:next] {
+			s.Machines[i+j].Node = m
 		}
+		s.note(s.Machines[i].Name).Machines = s.Machines[i:next]
 		i = next
 	}
 }
 
-// Origin returns the stamp of the instance's group, or its own stamp if no group of ours created
-// it.
-func (in Machine) Origin() mig.Stamp {
-	if in.Maker != nil {
-		return in.Maker.Stamp
+// machine returns the instance with what its group shows about it.
+func (s builder) machine(in *mig.Instance, of *groupRecord) Machine {
+	m := Machine{Instance: in, Owned: of.owned, Maker: of.usable, Ours: of.usable != nil, Belongs: of.owned != nil}
+	switch {
+	case in.Group == "":
+		m.Origin = in.Stamp
+		m.Ours = in.Stamp.Cluster == s.Config.Cluster
+		m.Belongs = m.Ours
+	case of.owned != nil:
+		m.Origin = of.owned.Stamp
 	}
-	return in.Stamp
-}
-
-// Ours reports whether slurmflex created the instance for this cluster, in a usable group or
-// without a group.
-func (s *Scene) Ours(in Machine) bool {
-	if in.Group == "" {
-		return in.Stamp.Cluster == s.Config.Cluster
-	}
-	return in.Maker != nil
+	members, read := s.Seen.Members[in.GroupID()]
+	m.Outsider = read && members.Err == nil && !slices.ContainsFunc(members.All, func(m mig.Member) bool {
+		return m.Name == in.Name && (m.Zone == "" || m.Zone == in.Zone)
+	})
+	return m
 }
 
 // Stays reports whether the node has an instance that will stay, and whether it has one that is
 // being deleted or will be.
 func (s *Scene) Stays(node string) (stays, leaves bool) {
-	for _, in := range s.MachinesOf(node) {
-		if in.Leaving() || in.Node != nil && s.IsLeftover(in.Node, in) {
+	for _, in := range s.Named(node).Machines {
+		if in.Leaving() || s.IsLeftover(in) {
 			leaves = true
 		} else {
 			stays = true
@@ -86,8 +94,8 @@ func (s *Scene) Stays(node string) (stays, leaves bool) {
 
 // HasMachine reports whether the node has an instance of ours that will stay.
 func (s *Scene) HasMachine(node string) bool {
-	return slices.ContainsFunc(s.MachinesOf(node), func(in Machine) bool {
-		return s.Ours(in) && !in.Leaving() && (in.Node == nil || !s.IsLeftover(in.Node, in))
+	return slices.ContainsFunc(s.Named(node).Machines, func(in Machine) bool {
+		return in.Ours && !in.Leaving() && !s.IsLeftover(in)
 	})
 }
 
@@ -103,7 +111,8 @@ func (s *Scene) WithoutMachine(nodes []string) []string {
 // Present reports whether Compute still has anything for the node: an instance in any state, or a
 // live request.
 func (s *Scene) Present(node string) bool {
-	return len(s.MachinesOf(node)) > 0 || len(s.RequestsOf(node)) > 0
+	of := s.Named(node)
+	return len(of.Machines) > 0 || len(of.Requests) > 0
 }
 
 // ResumeTimeoutReached is the reason that slurmctld sets on a node that did not boot within
@@ -123,42 +132,7 @@ func (m *Node) IsPoweredDown(in Machine) bool {
 // name.
 func (s *Scene) IsOrphaned(node string) bool {
 	_, _, known := s.Config.Find(node)
-	return !known && !s.named(node).held && !s.anyNode
-}
-
-// MachinesOf returns the instances with a name. Instances in different zones can have the same
-// name.
-func (s *Scene) MachinesOf(name string) []Machine {
-	if n := s.Node(name); n != nil {
-		return n.Machines
-	}
-	first, found := slices.BinarySearchFunc(s.Machines, name, func(in Machine, name string) int { return cmp.Compare(in.Name, name) })
-	if !found {
-		return nil
-	}
-	end := first
-	for end < len(s.Machines) && s.Machines[end].Name == name {
-		end++
-	}
-	return s.Machines[first:end]
-}
-
-// Belongs reports whether the instance belongs to the cluster, by its own stamp or by its group's.
-// Unlike Ours, it counts unreadable groups and groups that a newer slurmflex created.
-func (s *Scene) Belongs(in Machine) bool {
-	return in.Owned != nil || in.Group == "" && in.Stamp.Cluster == s.Config.Cluster
-}
-
-// StampOf returns the stamp of the instance's group, or the instance's own stamp if it is in no
-// group. It returns the zero stamp for a group of another cluster.
-func (s *Scene) StampOf(in Machine) mig.Stamp {
-	switch {
-	case in.Owned != nil:
-		return in.Owned.Stamp
-	case in.Group == "":
-		return in.Stamp
-	}
-	return mig.Stamp{}
+	return !known && !s.Named(node).Taken() && !s.anyNode
 }
 
 // OrphanedAfter is the age at which an instance or a request of ours without a node counts as

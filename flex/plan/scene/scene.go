@@ -36,7 +36,7 @@ type Scene struct {
 	Problems Problems       // the rows, instances and groups that slurmflex left alone
 
 	table  map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
-	strays map[string]*record           // other names of nodes and instances
+	strays map[string]*Named            // other names of nodes and instances
 	groups map[mig.GroupID]*groupRecord // the cluster's groups, and the groups of all instances
 	sets   map[string]*setRecord        // by nodeset
 	hidden map[string]string            // see Snapshot.Hidden
@@ -48,16 +48,6 @@ type Scene struct {
 	anyHold         bool // a reservation is unreadable
 
 	recalled *Scene // see Recalled
-}
-
-// record holds what is known about the name of a node or an instance.
-type record struct {
-	node     *slurm.Node  // as Slurm shows it; only for names that are not flex nodes
-	Requests []Live       // live requests that name it, in the order of their groups
-	MayShow  bool         // an instance of that name may exist although no list shows it
-	unread   string       // why something about the name could not be read
-	held     bool         // a job holds it; counts only for names that are not flex nodes
-	holders  []*slurm.Job // the readable jobs that hold it; only for names that are not flex nodes
 }
 
 // groupRecord holds a group and how many instances the list shows in it.
@@ -92,7 +82,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		Config: cfg, Seen: snap,
 		Regions: snap.Regions(cfg),
 		table:   map[*config.NodeSet][]*Node{},
-		strays:  map[string]*record{},
+		strays:  map[string]*Named{},
 		groups:  make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
 		sets:    map[string]*setRecord{},
 		Jobs:    make(map[uint32]*slurm.Job, len(snap.Jobs)),
@@ -147,18 +137,10 @@ func (s *Scene) Unseen(region string) bool {
 	return s.Seen.Unseen[region] != nil || !slices.Contains(s.Regions, region)
 }
 
-// named returns the record of a name, or an empty record if nothing is known about the name.
-func (s *Scene) named(name string) record {
-	if n := s.Node(name); n != nil {
-		return n.record
-	}
-	return known(s.strays, name)
-}
-
 // note returns the record of a name, for the caller to fill in.
-func (s builder) note(name string) *record {
-	if n := s.Node(name); n != nil {
-		return &n.record
+func (s builder) note(name string) *Named {
+	if m := s.Node(name); m != nil {
+		return &m.Named
 	}
 	return noted(s.strays, name)
 }

@@ -48,7 +48,7 @@ func (b *budget) deleteOff(g mig.Group) {
 	off := map[action.Why][]mig.Instance{}
 	for _, in := range b.Machines {
 		m := in.Node
-		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || b.IsOutsider(*in.Instance) || m == nil || m.Power != scene.Off || m.Taken() {
+		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || in.Outsider || m == nil || m.Power != scene.Off || m.Taken() {
 			continue
 		}
 		why := action.Why(asked)

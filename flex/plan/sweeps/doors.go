@@ -187,7 +187,7 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 // nodes that booted before the job lost others.
 func mayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
 	return len(demand.Survivors(s, d)) > 0 || slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool {
-		return m.Set.Flex.Salvage && s.IsUnread(m) && m.Power == scene.On && m.BootTime.Before(d.At)
+		return m.Set.Flex.Salvage && m.IsUnread && m.Power == scene.On && m.BootTime.Before(d.At)
 	})
 }
 

@@ -73,7 +73,7 @@ func stillCounts(w *demand.Wanted, g *mig.Group, r mig.Request) bool {
 // shows reports whether the request created machines that exist or may exist.
 func shows(s *scene.Scene, r mig.Request) bool {
 	return r.State == mig.Succeeded && slices.ContainsFunc(r.Instances, func(n string) bool {
-		return len(s.MachinesOf(n)) > 0 || s.MayShow(n)
+		return len(s.Named(n).Machines) > 0 || s.Named(n).MayShow
 	})
 }
 
@@ -93,7 +93,7 @@ func unaccounted(s *scene.Scene, g mig.Group) bool {
 			continue
 		}
 		for _, name := range r.Instances {
-			if s.Unread(name) != "" {
+			if s.Named(name).Unread != "" {
 				return true
 			}
 			if m := s.Node(name); m != nil && m.Power != scene.Off && !isElsewhere(s, name, g) {
@@ -107,9 +107,9 @@ func unaccounted(s *scene.Scene, g mig.Group) bool {
 // isElsewhere reports whether a live request names the node, or another group of ours created its
 // machine. The latter counts only if both the machine and the record of a request name that group.
 func isElsewhere(s *scene.Scene, node string, g mig.Group) bool {
-	return len(s.RequestsOf(node)) > 0 || slices.ContainsFunc(s.MachinesOf(node), func(in scene.Machine) bool {
+	return len(s.Named(node).Requests) > 0 || slices.ContainsFunc(s.Named(node).Machines, func(in scene.Machine) bool {
 		if in.Maker == nil {
-			return s.Ours(in)
+			return in.Ours
 		}
 		return in.Maker.Name != g.Name && slices.ContainsFunc(in.Maker.Requests, func(r mig.Request) bool { return r.Names(node) })
 	})

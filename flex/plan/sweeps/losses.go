@@ -68,7 +68,7 @@ func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) str
 func recoverVanished(s *Step) {
 	for _, m := range s.Nodes {
 		out := m.State.Has(slurm.Drain) && !m.IsDrainedByCheck() || m.State.Has(slurm.Fail) // by an admin
-		if m.Power != scene.On || s.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || out {
+		if m.Power != scene.On || m.IsUnread || len(m.Holders) > 0 || m.State.Held() || out {
 			continue
 		}
 		end, ended := s.EndOf(m.Name)

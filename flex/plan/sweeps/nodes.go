@@ -15,7 +15,7 @@ import (
 func powerDownOrphans(s *Step) {
 	var orphans []string
 	for _, m := range s.Nodes {
-		if m.Power != scene.Rising || s.ClaimOf(m) != nil || len(m.Holders) > 0 || s.IsUnread(m) {
+		if m.Power != scene.Rising || s.ClaimOf(m) != nil || len(m.Holders) > 0 || m.IsUnread {
 			continue
 		}
 		switch {
@@ -46,7 +46,7 @@ func resumeEmpty(s *Step) {
 		default:
 			drained = append(drained, m.Name)
 		}
-		if m.Power != scene.Off || m.Taken() || s.Present(m.Name) || s.IsUnread(m) || s.IsAhead(m.Set.Name) {
+		if m.Power != scene.Off || m.Taken() || s.Present(m.Name) || m.IsUnread || s.IsAhead(m.Set.Name) {
 			continue
 		}
 		switch {

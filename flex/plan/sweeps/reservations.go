@@ -100,13 +100,13 @@ func leaseGrace(cfg *config.Config) time.Duration {
 // end or without an end.
 func mayHaveLease(s *scene.Scene, m *scene.Node) bool {
 	switch {
-	case s.IsUnread(m), m.Power == scene.Unclear:
+	case m.IsUnread, m.Power == scene.Unclear:
 		return true
 	case m.Power != scene.On:
 		return false
 	}
 	return !slices.ContainsFunc(m.Machines, func(in scene.Machine) bool {
-		return s.Ours(in) && !in.Leaving() && (!in.Until().IsZero() || m.Set.Flex.MaxRunDuration == 0)
+		return in.Ours && !in.Leaving() && (!in.Until().IsZero() || m.Set.Flex.MaxRunDuration == 0)
 	})
 }
 
@@ -119,7 +119,7 @@ func allEnds(s *scene.Scene) (nodes map[string][]string, maintained map[string]b
 			continue
 		}
 		for _, in := range m.Machines {
-			if until := in.Until(); !until.IsZero() && s.Ours(in) {
+			if until := in.Until(); !until.IsZero() && in.Ours {
 				name := memo.Reservation(s.Config.Cluster, until.Truncate(time.Minute))
 				nodes[name] = append(nodes[name], m.Name)
 				maintained[name] = maintained[name] || !until.Equal(in.Terminates)

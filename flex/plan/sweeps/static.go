@@ -17,7 +17,7 @@ func powerUpStatic(s *Step) {
 	var names []string
 	for _, m := range s.Nodes {
 		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
-			!s.IsUnread(m) && !s.Present(m.Name) {
+			!m.IsUnread && !s.Present(m.Name) {
 			names = append(names, m.Name)
 		}
 	}

@@ -204,7 +204,7 @@ func (o *openLease) isPassedOver(s *scene.Scene) bool {
 		return outside(j.Nodes)
 	}
 	return slices.ContainsFunc(s.Doors, func(d *scene.Door) bool {
-		return d.Job != nil && d.Job.ID == o.Job && d.Named() && d.Opened(s.Seen.Now) && outside(d.Nodes)
+		return d.Job != nil && d.Job.ID == o.Job && d.Named && d.Opened && outside(d.Nodes)
 	})
 }
 

@@ -33,7 +33,7 @@ func (l *look) findRuns() {
 		}
 	}
 	for _, d := range l.scene.Doors {
-		if d.Taker != nil && d.Named() && d.Opened(l.scene.Seen.Now) && !slices.ContainsFunc(d.Nodes, isComing) {
+		if d.Taker != nil && d.Named && d.Opened && !slices.ContainsFunc(d.Nodes, isComing) {
 			l.runs[d.Taker] = true
 		}
 	}

@@ -49,7 +49,7 @@ func see(s *scene.Scene, p plan.Plan) *gauges {
 			machines: map[string]int{},
 			keep:     set.Flex.KeepIdle,
 		}
-		switch b := s.Blocked(set); {
+		switch b := s.Sets[set].Block; {
 		case b == nil:
 		case b.Failed > 0:
 			t.blockedBy = byBoots

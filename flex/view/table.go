@@ -176,7 +176,7 @@ func (s NodeSet) Blocked(now time.Time) string {
 }
 
 func (s NodeSet) blocked(now time.Time) string {
-	text := "blocked" + s.Block.until(func(at time.Time) string { return Moment(at, now) })
+	text := "blocked" + until(s.Block.Until, Moment(s.Block.Until, now))
 	switch {
 	case s.Block.Failed > 0:
 		text += fmt.Sprintf(" because %s in a row failed to boot", Count(s.Block.Failed, "machine"))
@@ -188,12 +188,12 @@ func (s NodeSet) blocked(now time.Time) string {
 	return text
 }
 
-// until names the end of the block, as the last words of a sentence; empty if it has none.
-func (b Block) until(format func(time.Time) string) string {
-	if b.Until.IsZero() {
+// until names the end of a block, as the last words of a sentence; empty if it has none.
+func until(end time.Time, text string) string {
+	if end.IsZero() {
 		return ""
 	}
-	return " until " + format(b.Until)
+	return " until " + text
 }
 
 func (t *table) region(r Region) {

@@ -3,8 +3,8 @@ package view
 import (
 	"fmt"
 	"strings"
-	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/takedown"
 )
 
@@ -54,9 +54,9 @@ func (d Takedown) String() string {
 // Blocked describes what slurmflex block did.
 type Blocked struct {
 	Envelope
-	NodeSet string `json:"nodeset"`
-	Nodes   string `json:"nodes"` // hostlist of the nodes with the record of the block
-	Block   Block  `json:"blocked"`
+	NodeSet string      `json:"nodeset"`
+	Nodes   string      `json:"nodes"` // hostlist of the nodes with the record of the block
+	Block   scene.Block `json:"blocked"`
 }
 
 func (b Blocked) String() string {
@@ -65,7 +65,7 @@ func (b Blocked) String() string {
 		requests = "its requests that wait for capacity are cancelled"
 	}
 	return fmt.Sprintf("nodeset %s is blocked%s: no machines are requested for it, and %s; to unblock it: slurmflex unblock %[1]s\n",
-		b.NodeSet, b.Block.until(func(at time.Time) string { return at.Local().Format("15:04:05 on Jan 2, 2006") }), requests)
+		b.NodeSet, until(b.Block.Until, b.Block.Until.Local().Format("15:04:05 on Jan 2, 2006")), requests)
 }
 
 // Unblock describes what slurmflex unblock did.

@@ -69,11 +69,11 @@ var mutants = []mutant{
 	},
 	{
 		"a group is deleted before its request is cancelled", "flex/plan/sweeps/groups.go",
-		"s.GroupOf[key] || len(g.Live()) > 0 || s.InGroup(key) > 0 ||", "s.GroupOf[key] || s.InGroup(key) > 0 ||", planner,
+		"s.GroupOf[key] || len(g.Live()) > 0 || s.Group(key).Shown > 0 ||", "s.GroupOf[key] || s.Group(key).Shown > 0 ||", planner,
 	},
 	{
 		"a group is deleted with machines in it", "flex/plan/sweeps/groups.go",
-		"s.GroupOf[key] || len(g.Live()) > 0 || s.InGroup(key) > 0 ||", "s.GroupOf[key] || len(g.Live()) > 0 ||", planner,
+		"s.GroupOf[key] || len(g.Live()) > 0 || s.Group(key).Shown > 0 ||", "s.GroupOf[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
 		"every attempt has the same name", "flex/plan/memo/name.go",
@@ -177,7 +177,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node is set down by one list that lacks its machine", "flex/plan/scene/losses.go",
-		"cause != \"\" && s.Seen.Missed[m.Name] &&", "cause != \"\" &&", planner,
+		"m.LostBy != \"\" && s.Seen.Missed[m.Name] &&", "m.LostBy != \"\" &&", planner,
 	},
 	{
 		"a node is set DOWN although its group lists its machine", "flex/plan/scene/losses.go",
@@ -248,7 +248,7 @@ var mutants = []mutant{
 	},
 	{
 		"J4: machines are requested before the job names its door", "flex/plan/rules/door.go",
-		"case !d.Named() && !slices", "case false && !slices", planner,
+		"case !d.Named && !slices", "case false && !slices", planner,
 	},
 	{
 		"K1: machines are requested before Slurm has looked at the job", "flex/plan/rules/door.go",
@@ -289,7 +289,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job's machines are closed after a loss by one list alone", "flex/plan/demand/survivors.go",
-		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == scene.LeaseEnded", planner,
+		"m.LostBy == scene.LeaseEnded || !m.IsLost", "m.LostBy == scene.LeaseEnded", planner,
 	},
 	{
 		"a job keeps machines for ever after a loss", "flex/plan/demand/kept.go",
@@ -361,7 +361,7 @@ var mutants = []mutant{
 	},
 	{
 		"a machine that a request has just created is taken for lost", "flex/plan/scene/groups.go",
-		"r.State == mig.Succeeded && (!read || !s.IsOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !read", planner,
+		"r.State == mig.Succeeded && (!of.namesMembers || !s.IsOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !of.namesMembers", planner,
 	},
 	{
 		"a queue in flight is started again", "flex/apply/flights.go",
@@ -433,7 +433,7 @@ var mutants = []mutant{
 	},
 	{
 		"a group that counts machines which no list shows is taken for empty", "flex/plan/sweeps/groups.go",
-		"!s.Creates(g) && !s.MayHold(g)", "!s.Creates(g)", planner,
+		"!of.Creates && !of.MayHold", "!of.Creates", planner,
 	},
 	{
 		"a machine that only its group lists is taken for lost", "flex/plan/scene/groups.go",
@@ -513,7 +513,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job keeps two places in one partition", "flex/plan/scene/doors.go",
-		"return r.Named() && r.at == d.at", "return false", planner,
+		"return r.Named && r.at == d.at", "return false", planner,
 	},
 	{
 		"a job uses the first door of its list whatever comes elsewhere", "flex/plan/sweeps/doors.go",
@@ -545,11 +545,11 @@ var mutants = []mutant{
 	},
 	{
 		"a door names its job only after its machines are ready", "flex/plan/sweeps/doors.go",
-		"case !d.Named() && isBest(s.Scene, d) && !s.Handed.Leaves[d]:", "case !d.Named() && stage == demand.DoorReady && isBest(s.Scene, d):", planner,
+		"case !d.Named && isBest(s.Scene, d) && !s.Handed.Leaves[d]:", "case !d.Named && stage == demand.DoorReady && isBest(s.Scene, d):", planner,
 	},
 	{
 		"a job that does not start keeps its machines", "flex/plan/demand/stage.go",
-		"case opened && d.Named() && s.IsOld(lastStart(s, d), lateAfter):", "case opened && d.Named() && s.IsOld(d.Start, 1000*lateAfter):", planner,
+		"case d.Opened && d.Named && s.IsOld(lastStart(s, d), lateAfter):", "case d.Opened && d.Named && s.IsOld(d.Start, 1000*lateAfter):", planner,
 	},
 	{
 		"an array on a switch waits until its last task is planned first", "flex/plan/demand/plans.go",
@@ -655,7 +655,7 @@ var mutants = []mutant{
 	},
 	{
 		"a waiting door in a closed partition stays", "flex/plan/demand/stage.go",
-		"case !opened && isClosed(", "case false && isClosed(", planner,
+		"case !d.Opened && isClosed(", "case false && isClosed(", planner,
 	},
 	{
 		"an unread region opens a door over kept machines", "flex/plan/sweeps/doors.go",
@@ -677,7 +677,7 @@ var mutants = []mutant{
 	},
 	{
 		"machines are requested for a job that uses no door", "flex/plan/rules/door.go",
-		"case !d.Named() && ", "case false && !d.Named() && ", planner,
+		"case !d.Named && ", "case false && !d.Named && ", planner,
 	},
 	{
 		"machines are requested before Slurm has looked at the job again", "flex/plan/rules/door.go",

@@ -12,7 +12,7 @@ import (
 // happen before they can be requested. While an old instance or request of the same name is in the
 // way, missing returns no nodes: they are all requested together afterwards.
 func (w *Wanted) missing(c *Claim) (missing, first []string) {
-	if g := w.Group(c.ID()); g != nil && w.Creates(g) {
+	if of := w.Group(c.ID()); of.Usable != nil && of.Creates {
 		return nil, []string{"the request of " + c.Group + " to show"}
 	}
 	if c.Door != nil && w.Handed.Inherits(c.Door.Job) {
@@ -73,9 +73,8 @@ func Inserted(s *scene.Scene, c *Claim) (made []scene.Machine) {
 // keeps the slot of a lost instance and accepts no other instance of that name into the group. In a
 // shared group, only the claim's own instance matters.
 func countsLost(s *scene.Scene, g *mig.Group, c *Claim) bool {
-	members, creating := s.Hidden(g)
-	all, _ := s.MembersOf(g)
-	return members > 0 && !creating && slices.ContainsFunc(all, func(m mig.Member) bool {
+	of := s.Group(g.ID())
+	return of.Hidden > 0 && !of.Creates && slices.ContainsFunc(of.Members, func(m mig.Member) bool {
 		return m.Lost() && (!c.Shares() || slices.Contains(c.Nodes, m.Name))
 	})
 }

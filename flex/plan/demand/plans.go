@@ -289,7 +289,7 @@ func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.N
 	if j.IsTasks() || j.HetID != 0 || address != j.Address() || h.changedDoor(address) != nil || done.Deed == memo.Again {
 		return nil, nil
 	}
-	for _, r := range h.LiveRequests() {
+	for _, r := range h.Live {
 		if r.Group.Stamp.Job != j.ID || r.Group.Stamp.Shared() || len(r.Request.Instances) < max(j.NodeCount, 1) {
 			continue
 		}

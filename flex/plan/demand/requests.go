@@ -26,7 +26,7 @@ type Settled struct {
 // first, then older requests.
 func (w *Wanted) settleRequests() {
 	var short []scene.Live
-	for _, r := range w.LiveRequests() {
+	for _, r := range w.Live {
 		if slices.ContainsFunc(w.NodesNamed(r.Request.Instances), func(m *scene.Node) bool { return w.ClaimOf(m) != nil && isShort(r, w.ClaimOf(m)) }) {
 			short = append(short, r)
 		} else {
@@ -144,7 +144,7 @@ func (w *Wanted) misfit(r scene.Live) string {
 // start of the job's door, which no pass moves any more.
 func keepsFor(s *scene.Scene, m *scene.Node, r scene.Live) bool {
 	d := m.Changed
-	return d != nil && !d.Opened(s.Seen.Now) && scene.IsFor(r.Group.Stamp, d.Job) && isKept(s, d)
+	return d != nil && !d.Opened && scene.IsFor(r.Group.Stamp, d.Job) && isKept(s, d)
 }
 
 // fails returns why the request cannot serve the claim; empty if it can.

@@ -70,9 +70,9 @@ func hasLost(s *scene.Scene, j *slurm.Job) (lost bool) {
 		if m == nil || m.Doubted || m.IsUnread || len(m.Holders) != 1 {
 			return false
 		}
-		switch cause, _ := s.LossOf(m); {
-		case cause == "" || m.IsWithdrawn():
-		case cause == scene.LeaseEnded || !s.IsLost(m):
+		switch {
+		case m.LostBy == "" || m.IsWithdrawn():
+		case m.LostBy == scene.LeaseEnded || !m.IsLost:
 			return false
 		default:
 			lost = true

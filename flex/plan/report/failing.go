@@ -42,7 +42,7 @@ func failingOf(w *demand.Wanted, v *rules.Verdict) scene.Failing {
 	c := v.Claim
 	f := rules.Refusal(w.Scene, c).Failing
 	tries := v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay && slices.ContainsFunc(w.WithoutMachine(c.Nodes), w.IsBeingMade)
-	ours := f.Cause == mig.CauseExists && w.Group(c.ID()) != nil
+	ours := f.Cause == mig.CauseExists && w.Group(c.ID()).Usable != nil
 	if !tries || ours || v.Gone || c.StartedAfter(f.Last) {
 		return scene.Failing{}
 	}

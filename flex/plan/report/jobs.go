@@ -65,7 +65,7 @@ func LossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 	warned := isWarned(s, j)
 	for _, l := range losses {
 		mayWork := func(name string) bool {
-			return (warned || !s.Node(name).State.Has(slurm.NotResponding)) && !s.IsLost(s.Node(name))
+			return (warned || !s.Node(name).State.Has(slurm.NotResponding)) && !s.Node(name).IsLost
 		}
 		if slices.Contains(l.Jobs, j.ID) && !slices.ContainsFunc(l.Nodes, mayWork) {
 			if text != "" {
@@ -128,7 +128,7 @@ func isWarned(s *scene.Scene, j *slurm.Job) bool {
 // missesMachine reports whether the machine of one of the job's nodes is missing, but not certainly
 // lost.
 func missesMachine(s *scene.Scene, j *slurm.Job) bool {
-	return slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool { return !s.HasMachine(m.Name) && !s.IsLost(m) })
+	return slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool { return !s.HasMachine(m.Name) && !m.IsLost })
 }
 
 // waitText describes how long the job waited for its machines, as the notice did during the wait.

@@ -74,8 +74,8 @@ func (f *findings) unseenRegions() {
 // unreadMembers reports the groups with hidden members that could not be read.
 func (f *findings) unreadMembers() {
 	for _, key := range slices.SortedFunc(maps.Keys(f.Seen.Members), mig.GroupID.Compare) {
-		g := f.Group(key)
-		if err := f.Seen.Members[key].Err; err != nil && (g == nil || f.MayHold(g)) {
+		of := f.Group(key)
+		if err := f.Seen.Members[key].Err; err != nil && (of.Usable == nil || of.MayHold) {
 			f.Add("unread-members", key.String(), "group %s counts machines that Compute does not list, and is left alone until its members can be listed: %v", key, err)
 		}
 	}
@@ -96,8 +96,8 @@ func (f *findings) skewedClock() {
 
 func (f *findings) blockedSets() {
 	for _, set := range f.Config.FlexSets() {
-		if b := f.Blocked(set); b != nil {
-			f.Add("nodeset-blocked", b.NodeSet, "%s; to unblock it: slurmflex unblock %s", b, b.NodeSet)
+		if b := f.Sets[set].Block; b != nil {
+			f.Add("nodeset-blocked", set.Name, "%s; to unblock it: slurmflex unblock %s", b.Text(set.Name), set.Name)
 		}
 	}
 }
@@ -133,8 +133,8 @@ func (f *findings) unreadLimits(claims []*demand.Claim) {
 
 // failedBoots reports the nodes with instances that did not boot in time or failed their health check.
 func (f *findings) failedBoots() {
-	for _, set := range f.Config.NodeSets {
-		b := f.Boots(set)
+	for _, set := range f.Config.FlexSets() {
+		b := f.Sets[set]
 		if len(b.Late) > 0 {
 			f.Add("boot-timeout", set.Name, "%s: %s", slurm.Fold(b.Late), rules.BootText(set))
 		}
@@ -249,7 +249,7 @@ func (f *findings) unserved() {
 			note(in.Name, in.Created)
 		}
 	}
-	for _, r := range f.LiveRequests() {
+	for _, r := range f.Live {
 		for _, name := range r.Request.Instances {
 			note(name, r.Request.Created)
 		}

@@ -46,7 +46,7 @@ func (v *Ruling) returnNodes(w *demand.Wanted, c *demand.Claim, hopeless bool, a
 	}
 	a.OfJob, a.Name = action.OfJob{Job: job.ID}, job.Name()
 	if c.Door != nil {
-		a.Door, a.Address, a.Unused = c.Door.Name, c.Door.Address, !c.Door.Named()
+		a.Door, a.Address, a.Unused = c.Door.Name, c.Door.Address, !c.Door.Named
 	}
 	for _, j := range holders {
 		if j != job {

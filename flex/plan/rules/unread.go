@@ -35,7 +35,7 @@ func unreadOf(s *scene.Scene, c *demand.Claim) string {
 			return what
 		}
 	}
-	return s.UnreadGroup(c.ID())
+	return s.Group(c.ID()).Unread
 }
 
 // UnreadText describes a region that could not be read.

@@ -186,7 +186,7 @@ func (s *Scene) ShortLease(job *slurm.Job) (first time.Time) {
 		for _, name := range d.Nodes {
 			for _, in := range s.Named(name).Machines {
 				end := in.End()
-				if d.Named() && in.Ours && !end.IsZero() && end.Before(longest) && (first.IsZero() || end.Before(first)) {
+				if d.Named && in.Ours && !end.IsZero() && end.Before(longest) && (first.IsZero() || end.Before(first)) {
 					first = end
 				}
 			}

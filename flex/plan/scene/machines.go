@@ -32,14 +32,14 @@ type Machine struct {
 func (s builder) addMachines() {
 	s.Machines = make([]Machine, len(s.Seen.Instances))
 	var last mig.GroupID
-	var of *groupRecord
+	var of *Group
 	for i := range s.Machines {
 		in := &s.Seen.Instances[i]
 		if key := in.GroupID(); of == nil || key != last { // neighbours mostly belong to one group
 			last, of = key, noted(s.groups, key)
 		}
 		s.Machines[i] = s.machine(in, of)
-		of.shown++
+		of.Shown++
 		if !in.Leaving() {
 			of.staying++
 		}
@@ -62,15 +62,15 @@ func (s builder) addMachines() {
 }
 
 // machine returns the instance with what its group shows about it.
-func (s builder) machine(in *mig.Instance, of *groupRecord) Machine {
-	m := Machine{Instance: in, Owned: of.owned, Maker: of.usable, Ours: of.usable != nil, Belongs: of.owned != nil}
+func (s builder) machine(in *mig.Instance, of *Group) Machine {
+	m := Machine{Instance: in, Owned: of.Owned, Maker: of.Usable, Ours: of.Usable != nil, Belongs: of.Owned != nil}
 	switch {
 	case in.Group == "":
 		m.Origin = in.Stamp
 		m.Ours = in.Stamp.Cluster == s.Config.Cluster
 		m.Belongs = m.Ours
-	case of.owned != nil:
-		m.Origin = of.owned.Stamp
+	case of.Owned != nil:
+		m.Origin = of.Owned.Stamp
 	}
 	members, read := s.Seen.Members[in.GroupID()]
 	m.Outsider = read && members.Err == nil && !slices.ContainsFunc(members.All, func(m mig.Member) bool {

@@ -3,6 +3,7 @@ package scene
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/slurm"
@@ -28,6 +29,10 @@ type Node struct {
 	At    int // its index in Scene.Nodes
 	// Something in the cloud that concerns the node, or its whole region, could not be read.
 	IsUnread bool
+
+	LostBy LossCause // why its machine was lost although the node is up; empty: it was not
+	LostAt time.Time // when the lease or maintenance ended it, if that is the cause
+	IsLost bool      // it is certainly lost
 
 	Cover bool // a cover closes it now
 	Busy  bool // the cover over busy nodes has it

@@ -67,7 +67,7 @@ func (s builder) noteUnread() {
 			continue
 		}
 		what := s.Problems.Add("unread-group", g.Name, "group %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", g.Name, g.Region, g.Unread)
-		noted(s.groups, g.ID()).unread = what
+		noted(s.groups, g.ID()).Unread = what
 		for _, name := range s.concerns(g) {
 			s.note(name).Unread = what
 		}
@@ -100,7 +100,3 @@ func (s builder) concerns(g mig.Group) []string {
 // isHidden reports whether the node's region could not be read, or the region where the node had a
 // machine or request before its nodeset was moved.
 func (s *Scene) isHidden(m *Node) bool { return s.Unseen(m.Set.Region) || s.hidden[m.Name] != "" }
-
-// UnreadGroup describes what could not be read about a group; empty if all of it was read or no
-// such group exists.
-func (s *Scene) UnreadGroup(id mig.GroupID) string { return known(s.groups, id).unread }

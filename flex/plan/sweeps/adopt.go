@@ -27,7 +27,7 @@ func (b *budget) adopt() {
 			}
 		}
 		b.deleteOff(g)
-		if len(live) == 0 && b.InGroup(g.ID()) == 0 && !unaccounted(b.Scene, g) && !b.MayHold(&g) {
+		if of := b.Group(g.ID()); len(live) == 0 && of.Shown == 0 && !unaccounted(b.Scene, g) && !of.MayHold {
 			b.do(action.DeleteGroup{Of: action.ForGroup(&g), Why: why})
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // machines. Its owner is notified first.
 func replaceUnhealthy(s *Step) {
 	for _, set := range s.Config.FlexSets() {
-		b := s.Boots(set)
+		b := s.Sets[set]
 		for _, name := range slices.Sorted(maps.Keys(b.Unhealthy)) {
 			m, why := s.Node(name), rules.HealthText(name, b.Unhealthy[name])
 			change := powerDown("power_down_force", why, name)
@@ -40,7 +40,7 @@ func replaceUnhealthy(s *Step) {
 // without registering. It counts the failed boots of nodes whose instances are replaced.
 func powerDownLate(s *Step) {
 	for _, set := range s.Config.FlexSets() {
-		b, reason := s.Boots(set), rules.BootText(set)
+		b, reason := s.Sets[set], rules.BootText(set)
 		records := rules.FailedBoots(s.Wanted, b.Late)
 		for _, name := range b.Late {
 			m, change := s.Node(name), action.SetNodes{Nodes: []string{name}, Why: action.Why(reason)}
@@ -61,14 +61,14 @@ func powerDownLate(s *Step) {
 // wait for it keep the node, because Slurm would end them without it.
 func isReplaced(w *demand.Wanted, m *scene.Node) bool {
 	c := w.ClaimOf(m)
-	return c != nil && c.Job != nil && slices.Contains(w.Boots(m.Set).Late, m.Name) && rules.Keeps(w.Scene, c)
+	return c != nil && c.Job != nil && slices.Contains(w.Sets[m.Set].Late, m.Name) && rules.Keeps(w.Scene, c)
 }
 
 // forgetBoots clears the records of failed boots and blocks that no longer count.
 func forgetBoots(s *Step) {
 	var nodes []string
 	for _, set := range s.Config.FlexSets() {
-		nodes = append(nodes, s.Boots(set).Recovered...)
+		nodes = append(nodes, s.Sets[set].Recovered...)
 	}
 	empty := ""
 	s.do(action.SetNodes{Nodes: nodes, Extra: &empty, Why: "the record no longer counts"})

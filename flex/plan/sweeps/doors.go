@@ -56,10 +56,10 @@ func keepDoors(s *Step) {
 		switch stage, why := demand.StageOf(s.Scene, d); {
 		case len(d.Nodes) == 0:
 			uses(job, d.Address, true, action.Why(why))
-		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded && (stage != demand.DoorReady || !d.Named()):
+		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded && (stage != demand.DoorReady || !d.Named):
 			// Slurm opens the door without an action of ours, but perhaps after it has powered down the machines.
 		case stage == demand.DoorEnded || stage == demand.DoorBroken || stage == demand.DoorLate:
-			end := action.DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Why: action.Why(why)}
+			end := action.DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named, Why: action.Why(why)}
 			if stage == demand.DoorLate {
 				end.Late = cmp.Or(d.Job.Reason, "None")
 			}
@@ -70,25 +70,25 @@ func keepDoors(s *Step) {
 			switch start := now.Add(demand.KeptFor); {
 			case d.End.After(d.Start.Add(demand.DoorPurge)):
 				moves(slurm.ReservationChange{Start: start, End: start.Add(demand.DoorPurge)}, action.Why(why))
-			case d.Named() && !isBusy(s.Scene, d):
+			case d.Named && !isBusy(s.Scene, d):
 				uses(job, d.Address, true, action.Why(why))
 			}
 			s.Soon = true // Slurm plans the job again
-		case !d.Opened(now) && (s.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(s.Scene, d.Job)):
+		case !d.Opened && (s.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(s.Scene, d.Job)):
 			moves(slurm.ReservationChange{Start: now}, "jobs are to wait configuring")
 		case s.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
-		case stage == demand.DoorBooting && s.Handed.Leaves[d] && d.Named():
+		case stage == demand.DoorBooting && s.Handed.Leaves[d] && d.Named:
 			uses(job, d.Address, true, "idle machines fit the job")
-		case !d.Named() && isBest(s.Scene, d) && !s.Handed.Leaves[d]:
+		case !d.Named && isBest(s.Scene, d) && !s.Handed.Leaves[d]:
 			uses(job, d.Address, false, "the machines are for this job")
 			s.Soon = true // the job uses its reservation
-		case stage == demand.DoorReady && d.Named():
+		case stage == demand.DoorReady && d.Named:
 			moves(slurm.ReservationChange{Start: now}, "all machines of its job have registered")
 			s.Soon = true // the job starts
 		case stage == demand.DoorStarting:
 			s.Soon = true // the job starts
-		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(now):
+		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened:
 			s.Soon = s.Soon || demand.StartsLater(s.Scene, d.Job, 0) // Slurm lets the job start
 			if start := pushed(s.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery {
 				moves(slurm.ReservationChange{Start: start}, "its machines are still to come")
@@ -109,8 +109,8 @@ func isBest(s *scene.Scene, d *scene.Door) bool {
 	ours := progressOf(s, d)
 	return !slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool {
 		theirs := progressOf(s, r)
-		if theirs == ours && ours == 2 && r.Named() != d.Named() {
-			return r.Named()
+		if theirs == ours && ours == 2 && r.Named != d.Named {
+			return r.Named
 		}
 		return theirs > ours || theirs == ours && r.Place < d.Place
 	})
@@ -137,7 +137,7 @@ type NearDoor struct {
 // NearDoors returns the doors that may open at any time.
 func NearDoors(s *scene.Scene) (near []NearDoor) {
 	for _, d := range s.Doors {
-		if stage, _ := demand.StageOf(s, d); stage != demand.DoorBooting || !isBest(s, d) || d.Opened(s.Seen.Now) || demand.StartsLater(s, d.Job, 0) {
+		if stage, _ := demand.StageOf(s, d); stage != demand.DoorBooting || !isBest(s, d) || d.Opened || demand.StartsLater(s, d.Job, 0) {
 			continue
 		}
 		var nodes []string

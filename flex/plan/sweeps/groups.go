@@ -25,7 +25,7 @@ const (
 func deleteGroups(s *Step) {
 	for _, g := range s.UsableGroups {
 		key := g.ID()
-		if s.GroupOf[key] || len(g.Live()) > 0 || s.InGroup(key) > 0 || !done(s.Scene, g) || s.isYoung(g.Created) {
+		if s.GroupOf[key] || len(g.Live()) > 0 || s.Group(key).Shown > 0 || !done(s.Scene, g) || s.isYoung(g.Created) {
 			continue
 		}
 		s.do(action.DeleteGroup{Of: action.ForGroup(g), Why: "it is empty and no job waits for it"})
@@ -49,7 +49,7 @@ func (s *Step) isYoung(created time.Time) bool {
 func deleteRequests(s *Step) {
 	for _, g := range s.UsableGroups {
 		key := g.ID()
-		if s.InGroup(key) == 0 && len(g.Live()) == 0 {
+		if s.Group(key).Shown == 0 && len(g.Live()) == 0 {
 			continue // the group itself is deleted, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
@@ -81,8 +81,8 @@ func shows(s *scene.Scene, r mig.Request) bool {
 // attempts, and it neither hides a request nor the machine of a node in use, according to both the
 // lists and the group's own count.
 func done(s *scene.Scene, g *mig.Group) bool {
-	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && scene.HasJobOf(s, g.Stamp)) && !unaccounted(s, *g) && !s.Creates(g) && !s.MayHold(g)
+	of, counts := s.Group(g.ID()), slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
+	return !(counts && scene.HasJobOf(s, g.Stamp)) && !unaccounted(s, *g) && !of.Creates && !of.MayHold
 }
 
 // unaccounted reports whether the group created a machine that could not be read, or the machine of

@@ -39,7 +39,7 @@ func deleteInstances(s *Step) {
 		if key == (mig.GroupID{}) {
 			s.do(action.DeleteVMs{Instances: gone[key], Why: why[key]})
 		} else {
-			s.do(action.DeleteInstances{Of: action.ForGroup(s.Group(key)), Instances: gone[key], Why: why[key]})
+			s.do(action.DeleteInstances{Of: action.ForGroup(s.Group(key).Usable), Instances: gone[key], Why: why[key]})
 		}
 		s.Soon = true // they will be gone
 	}

@@ -24,12 +24,11 @@ func takeDownLost(s *Step) {
 		if m.IsWithdrawn() {
 			continue
 		}
-		cause, _ := s.LossOf(m)
 		switch broken := func(in scene.Machine) bool { return in.Lost() }; {
-		case cause == "" && m.State.Power() == scene.On && m.Owner() != nil && !s.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
+		case m.LostBy == "" && m.State.Power() == scene.On && m.Owner() != nil && !s.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
 			s.Soon = true // the machine runs, or is broken in another list, too
-		case cause == "":
-		case !s.IsLost(m):
+		case m.LostBy == "":
+		case !m.IsLost:
 			s.Soon = true // the machine shows again, or is missing again
 		case m.Owner() != nil && !s.AreCovered(m.Owner()):
 			s.Soon = true // the job's other nodes are closed
@@ -41,13 +40,12 @@ func takeDownLost(s *Step) {
 		return
 	}
 	var downs []action.Action
-	losses := s.Losses()
-	for _, l := range losses {
+	for _, l := range s.Losses {
 		l.Nodes = slices.DeleteFunc(slices.Clone(l.Nodes), func(node string) bool { return !lost[node] })
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := action.SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: action.Why(why)}
 			for _, id := range l.Jobs {
-				s.notify(id, takenText(s.Wanted, id, losses, why), down.About().Queue)
+				s.notify(id, takenText(s.Wanted, id, why), down.About().Queue)
 			}
 			downs = append(downs, down)
 		}
@@ -57,8 +55,8 @@ func takeDownLost(s *Step) {
 
 // takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
 // it.
-func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) string {
-	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, w.Jobs[id], losses), why))
+func takenText(w *demand.Wanted, id uint32, why string) string {
+	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, w.Jobs[id], w.Losses), why))
 }
 
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as
@@ -72,7 +70,7 @@ func recoverVanished(s *Step) {
 			continue
 		}
 		end, ended := s.EndOf(m.Name)
-		lost := m.IsTakenDown() || s.IsLost(m)
+		lost := m.IsTakenDown() || m.IsLost
 		if !lost && (s.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
 			continue
 		}

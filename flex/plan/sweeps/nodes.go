@@ -46,7 +46,7 @@ func resumeEmpty(s *Step) {
 		default:
 			drained = append(drained, m.Name)
 		}
-		if m.Power != scene.Off || m.Taken() || s.Present(m.Name) || m.IsUnread || s.IsAhead(m.Set.Name) {
+		if m.Power != scene.Off || m.Taken() || s.Present(m.Name) || m.IsUnread || s.Sets[m.Set].Ahead {
 			continue
 		}
 		switch {

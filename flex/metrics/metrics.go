@@ -184,7 +184,7 @@ func (m *Metrics) Did(a action.Action, _ time.Time, _ time.Duration, err error) 
 		m.failures.WithLabelValues(string(cause)).Inc()
 		m.noteFailure(cause)
 	}
-	m.actions.WithLabelValues(a.About().Kind, outcome).Inc()
+	m.actions.WithLabelValues(action.About(a).Kind, outcome).Inc()
 }
 
 // causeOf returns the cause of an action's failure.

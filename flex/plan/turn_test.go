@@ -114,7 +114,7 @@ func TestRequestIsCancelledOnlyAfterItsOwnerIsNotified(t *testing.T) {
 	at := slices.IndexFunc(p.Actions, func(a action.Action) bool { _, cancels := a.(action.CancelRequest); return cancels })
 	tells := slices.IndexFunc(p.Actions, func(a action.Action) bool { c, ok := a.(action.CommentJob); return ok && c.Job == 1 })
 	require.Less(t, tells, at)
-	assert.Equal(t, p.Actions[tells].About().Queue, p.Actions[at].About().Queue)
+	assert.Equal(t, action.About(p.Actions[tells]).Queue, action.About(p.Actions[at]).Queue)
 	assert.True(t, action.Needs(p.Actions[at], p.Actions[tells]))
 }
 

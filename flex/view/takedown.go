@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/takedown"
 )
@@ -28,7 +29,7 @@ func TakedownOf(cluster, nodeSet string, actions []Action, left takedown.Plan) T
 	}
 	undone := map[string]bool{}
 	for _, a := range left.Due() {
-		undone[a.About().Text] = true
+		undone[action.About(a).Text] = true
 	}
 	for _, a := range actions {
 		if a.Error != "" && undone[a.What] {

@@ -151,7 +151,7 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 		if back, ok := a.(action.ReturnNodes); ok {
 			given[back.Job] = true
 		}
-		for _, name := range a.About().Nodes {
+		for _, name := range action.About(a).Nodes {
 			named[name] = true
 		}
 	}

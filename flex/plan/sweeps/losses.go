@@ -45,7 +45,7 @@ func takeDownLost(s *Step) {
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := action.SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: action.Why(why)}
 			for _, id := range l.Jobs {
-				s.notify(id, takenText(s.Wanted, id, why), down.About().Queue)
+				s.notify(id, takenText(s.Wanted, id, why), action.About(down).Queue)
 			}
 			downs = append(downs, down)
 		}

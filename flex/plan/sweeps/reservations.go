@@ -84,7 +84,7 @@ func deleteFormer(s *Step) {
 			s.do(a)
 		}
 	}
-	slices.SortFunc(s.Actions, func(a, b action.Action) int { return cmp.Compare(a.About().Text, b.About().Text) })
+	slices.SortFunc(s.Actions, func(a, b action.Action) int { return cmp.Compare(action.About(a).Text, action.About(b).Text) })
 }
 
 // leaseGrace returns how long a reservation outlasts the lease, or the pass that extended it. Half

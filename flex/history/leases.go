@@ -167,7 +167,7 @@ func (o *openLease) follow(l *look, in scene.Machine) {
 func (o *openLease) check(l *look, in scene.Machine) {
 	o.Host = cmp.Or(o.Host, in.Host)
 	if in.Node != nil {
-		o.Unhealthy = cmp.Or(o.Unhealthy, l.scene.Unhealthy(in.Node))
+		o.Unhealthy = cmp.Or(o.Unhealthy, in.Node.Unhealthy)
 	}
 	if _, bad := l.scene.IsOnBadHost(in); bad {
 		o.BadHost = true

@@ -27,7 +27,7 @@ type jobLook struct {
 }
 
 func newQueueLook(s *scene.Scene, p plan.Plan) *queueLook {
-	s = s.Recalled()
+	s = s.Recalled
 	l := &queueLook{scene: s, at: second(s.Seen.Now), lost: map[string]bool{}, jobs: map[uint32]*jobLook{}}
 	for i := range p.Waits {
 		for _, j := range l.holders(p.Waits[i].Nodes) {

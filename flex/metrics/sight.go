@@ -58,7 +58,7 @@ func see(s *scene.Scene, p plan.Plan) *gauges {
 		}
 		sets[set.Name] = t
 	}
-	s = s.Recalled()
+	s = s.Recalled
 	orphans := count(s, sets)
 	for _, w := range p.Waits {
 		t := sets[w.NodeSet]

@@ -56,8 +56,8 @@ type Plan struct {
 // order of the scene's contents.
 func Compute(s *scene.Scene) Plan {
 	p := compute(s)
-	if recalled := s.Recalled(); recalled != s {
-		p.Waits = report.Recall(s.Seen, p.Waits, compute(recalled).Waits)
+	if s.Recalled != s {
+		p.Waits = report.Recall(s.Seen, p.Waits, compute(s.Recalled).Waits)
 	}
 	return p
 }

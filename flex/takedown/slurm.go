@@ -131,7 +131,7 @@ func (d *draft) deleteReservations() {
 		}
 	}
 	for _, r := range d.scene.Holds {
-		if r.Kind == memo.CoverHold && !scene.IsAbandoned(d.scene, r) {
+		if r.Kind == memo.CoverHold && !r.Abandoned {
 			// The daemon would create the reservation again. Slurm deletes it after the daemon has
 			// stopped.
 			continue

@@ -19,7 +19,7 @@ import (
 // Of returns the view of what a reconcile pass saw and decided. The daemon adds its own state and
 // the actions.
 func Of(seen *scene.Scene, p plan.Plan) View {
-	b := &builder{scene: seen.Recalled(), seen: seen, plan: p, line: plan.Line(seen, p)}
+	b := &builder{scene: seen.Recalled, seen: seen, plan: p, line: plan.Line(seen, p)}
 	snap := b.scene.Seen
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),

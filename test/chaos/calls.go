@@ -155,7 +155,7 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 			named[name] = true
 		}
 	}
-	for _, in := range s.Recalled().Machines {
+	for _, in := range s.Recalled.Machines {
 		named[in.Name] = named[in.Name] || in.Belongs
 	}
 	for _, n := range snap.Nodes { // these nodes are up, or are powering down

@@ -168,7 +168,7 @@ var mutants = []mutant{
 	},
 	{
 		"nodes that an admin drained are powered down", "flex/plan/sweeps/nodes.go",
-		"case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || s.IsChecked(m)):\n\t\t\torphans",
+		"case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || m.IsChecked):\n\t\t\torphans",
 		"default:\n\t\t\torphans", planner,
 	},
 	{
@@ -602,8 +602,8 @@ var mutants = []mutant{
 		"&& rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) {", "{", planner,
 	},
 	{
-		"a script that did not ask is signalled at the end of its lease", "flex/plan/scene/snapshot.go",
-		"case memo.AsksSignal(rec.Comment):", "case true || memo.AsksSignal(rec.Comment):", passes,
+		"a script that did not ask is signalled at the end of its lease", "flex/plan/sweeps/leases.go",
+		"(!rec.Batch || memo.AsksSignal(rec.Comment))", "(true || memo.AsksSignal(rec.Comment))", planner,
 	},
 	{
 		"a job is ended though its owner cannot read why", "flex/plan/action/action.go",
@@ -727,15 +727,15 @@ var mutants = []mutant{
 	},
 	{
 		"a limit does not count what live requests may take", "flex/plan/demand/budgets.go",
-		"append(usesOfMachines(s.Recalled()), usesOfNodes(s, asked)...)", "usesOfMachines(s.Recalled())", planner,
+		"append(usesOfMachines(s.Recalled), usesOfNodes(s, asked)...)", "usesOfMachines(s.Recalled)", planner,
 	},
 	{
 		"a limit does not count what machines may still take", "flex/plan/demand/budgets.go",
-		"append(usesOfMachines(s.Recalled()), usesOfNodes(s, asked)...)", "usesOfNodes(s, asked)", planner,
+		"append(usesOfMachines(s.Recalled), usesOfNodes(s, asked)...)", "usesOfNodes(s, asked)", planner,
 	},
 	{
 		"a limit forgets the machines of an unread region", "flex/plan/demand/budgets.go",
-		"usesOfMachines(s.Recalled())", "usesOfMachines(s)", planner,
+		"usesOfMachines(s.Recalled)", "usesOfMachines(s)", planner,
 	},
 	{
 		"a limit does not count the requests of the same pass", "flex/plan/rules/turn.go",
@@ -805,7 +805,7 @@ var mutants = []mutant{
 	},
 	{
 		"a door ends because its machine is being checked", "flex/plan/demand/stage.go",
-		" && !s.IsChecked(m):", ":", planner,
+		" && !m.IsChecked:", ":", planner,
 	},
 	{
 		"an admin's drain is taken for a failed check", "flex/plan/memo/memo.go",
@@ -813,15 +813,15 @@ var mutants = []mutant{
 	},
 	{
 		"machines that fail their check again and again block no nodeset", "flex/plan/scene/boots.go",
-		`case unhealthy != "" && `, "case false && ", planner,
+		`case m.Unhealthy != "" && `, "case false && ", planner,
 	},
 	{
 		"a node that a check has drained stays drained without its machine", "flex/plan/sweeps/nodes.go",
-		"case !s.IsDrainedInVain(m):", "case true:", planner,
+		"case !m.IsDrainedInVain:", "case true:", planner,
 	},
 	{
 		"the host of a machine that failed its check is not remembered", "flex/memory/memory.go",
-		`if in.Host != "" {`, "if false {",
+		`if in.Host != "" && `, "if false && in.Host != \"\" && ",
 		[]string{"flex/memory"},
 	},
 	{
@@ -831,7 +831,7 @@ var mutants = []mutant{
 	},
 	{
 		"the history does not show whose check failed", "flex/history/leases.go",
-		"cmp.Or(o.Unhealthy, l.scene.Unhealthy(in.Node))", "o.Unhealthy", history,
+		"cmp.Or(o.Unhealthy, in.Node.Unhealthy)", "o.Unhealthy", history,
 	},
 	{
 		"the machine that failed is named as on the host of another", "flex/plan/scene/health.go",

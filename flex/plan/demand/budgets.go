@@ -135,7 +135,7 @@ func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, cou
 	for i, of := range spent.Of {
 		all = append(all, LimitUse{s.Config.Options.Limits[i], of, spent.Currency, of.Used})
 	}
-	for _, more := range append(usesOfMachines(s.Recalled()), usesOfNodes(s, asked)...) {
+	for _, more := range append(usesOfMachines(s.Recalled), usesOfNodes(s, asked)...) {
 		all.take(s, more)
 	}
 	return all
@@ -185,7 +185,7 @@ func servesUntil(s *scene.Scene, in scene.Machine, jobs []*slurm.Job) (until tim
 // asked for.
 func usesOfNodes(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all []use) {
 	for _, m := range s.Nodes {
-		job, live := m.Owner(), s.Recalled().Named(m.Name).Requests
+		job, live := m.Owner(), s.Recalled.Named(m.Name).Requests
 		lease, counts := asked(m)
 		if len(live) > 0 {
 			job, lease, counts = cmp.Or(job, s.Jobs[live[0].Group.Stamp.Job]), live[0].Request.Duration, true

@@ -77,7 +77,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		switch {
 		case m == nil || m.Doubted || m.Power == scene.Unclear:
 			return DoorUnsure, ""
-		case m.Door != d || len(m.Holders) > 1 || (m.State.Has(slurm.PoweringDown) || m.IsWithdrawn() && !queued) && !s.IsChecked(m):
+		case m.Door != d || len(m.Holders) > 1 || (m.State.Has(slurm.PoweringDown) || m.IsWithdrawn() && !queued) && !m.IsChecked:
 			return DoorBroken, "node " + name + " can be used no more"
 		case !d.Opened && !queued && isForOthers(s, m, d.Job):
 			return DoorBroken, "node " + name + " is reserved for others before its job would end"

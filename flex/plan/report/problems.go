@@ -57,11 +57,11 @@ func MachineProblems(s *scene.Scene, losses []scene.Loss) scene.Problems {
 // abandonedCovers reports the covers that no daemon extends.
 func (f *findings) abandonedCovers() {
 	for _, h := range slices.Concat(f.Covers(memo.ColdCover), f.Covers(memo.BusyCover)) {
-		if f.Seen.Promises || !scene.IsAbandoned(f.Scene, h) {
+		if f.Seen.Promises || !h.Abandoned {
 			continue
 		}
 		f.Add("cover-without-daemon", h.Name, "reservation %s keeps jobs from powered-down nodes, and no daemon has kept it up since %s: start the daemon; without it Slurm deletes the reservation, and jobs wait CONFIGURING again",
-			h.Name, scene.RaisedAt(h).UTC().Format("15:04:05"))
+			h.Name, h.Raised.UTC().Format("15:04:05"))
 	}
 }
 
@@ -134,12 +134,13 @@ func (f *findings) unreadLimits(claims []*demand.Claim) {
 // failedBoots reports the nodes with instances that did not boot in time or failed their health check.
 func (f *findings) failedBoots() {
 	for _, set := range f.Config.FlexSets() {
-		b := f.Sets[set]
-		if len(b.Late) > 0 {
-			f.Add("boot-timeout", set.Name, "%s: %s", slurm.Fold(b.Late), rules.BootText(set))
+		if late := f.Sets[set].Late; len(late) > 0 {
+			f.Add("boot-timeout", set.Name, "%s: %s", slurm.Fold(late), rules.BootText(set))
 		}
-		for _, name := range slices.Sorted(maps.Keys(b.Unhealthy)) {
-			f.Add("health-check", name, "%s", rules.HealthText(name, b.Unhealthy[name]))
+	}
+	for _, m := range f.Nodes {
+		if m.Unhealthy != "" {
+			f.Add("health-check", m.Name, "%s", rules.HealthText(m.Name, m.Unhealthy))
 		}
 	}
 }

@@ -27,7 +27,6 @@ type NodeSet struct {
 	failed    map[time.Time]int
 	up        time.Time            // when the newest booted instance was created
 	Late      []string             // nodes without a boot within boot_timeout
-	Unhealthy map[string]string    // by node, why its machine failed its health check
 	batches   map[string]time.Time // when the newest instance that failed was created, by job
 	Recovered []string             // nodes with an outdated record of failed boots or of a block
 }
@@ -55,7 +54,7 @@ func (b *NodeSet) LastMade(m *Node) (made time.Time) {
 // successful boot resets the count of consecutive failures, as does an hour without another failure.
 func (s builder) lookAtSets() {
 	for _, set := range s.Config.FlexSets() {
-		s.Sets[set] = &NodeSet{Records: map[string]memo.Boots{}, failed: map[time.Time]int{}, batches: map[string]time.Time{}, Unhealthy: map[string]string{}}
+		s.Sets[set] = &NodeSet{Records: map[string]memo.Boots{}, failed: map[time.Time]int{}, batches: map[string]time.Time{}}
 	}
 	for _, g := range s.UsableGroups {
 		if of := s.Sets[s.Config.FlexSet(g.Stamp.NodeSet)]; of != nil && s.Group(g.ID()).Creates {
@@ -92,11 +91,7 @@ func (s builder) watchBoot(m *Node, b *NodeSet) {
 		b.failed[r.Last] = max(b.failed[r.Last], r.Failed)
 		b.newest = Later(b.newest, r.Last)
 	}
-	unhealthy := s.Unhealthy(m)
-	_, checked := s.check(m)
-	if unhealthy != "" {
-		b.Unhealthy[m.Name] = unhealthy
-	}
+	checked := s.lookAtHealth(m)
 	late := false // if there are instances in several zones, one on time is enough
 	for _, in := range m.Machines {
 		if !in.Ours || in.Leaving() || in.Created.IsZero() || in.Unread != "" {
@@ -104,13 +99,13 @@ func (s builder) watchBoot(m *Node, b *NodeSet) {
 		}
 		limit := m.Set.Flex.BootTimeout
 		switch {
-		case unhealthy != "" && !s.IsOld(in.Created, limit+breakerRest):
+		case m.Unhealthy != "" && !s.IsOld(in.Created, limit+breakerRest):
 			b.batches[in.batch()] = Later(b.batches[in.batch()], in.Created)
 		case checked && m.Power != Rising: // it may still fail
 		case m.Power == On && !m.State.Has(slurm.NotResponding):
 			b.up = Later(b.up, in.Created)
 		case limit > 0 && m.Power == Rising && !m.Doubted && m.State.Base != slurm.Down &&
-			s.IsOld(m.wantedSince(in), limit) && !s.IsLeftover(in):
+			s.IsOld(m.wantedSince(in), limit) && !in.Leftover:
 			late = true
 			b.batches[in.batch()] = Later(b.batches[in.batch()], in.Created)
 		}

@@ -33,8 +33,7 @@ func Lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 // than the job needs by at most this much is as good as a new one.
 const bootLoss = 5 * time.Minute
 
-// IsLeftover reports whether the instance is one of a rising node and is older than the allocation of the node
-// to its present job, and cannot serve that job, for one of two reasons. Either the instance has had
+// isLeftover returns the value of Machine.Leftover. The instance cannot serve the job for one of two reasons. Either the instance has had
 // its time to boot: slurmctld ignores a slurmd that booted before the node was last powered up, so
 // the node can never register. Or its lease ends before the job could finish.
 //
@@ -42,7 +41,7 @@ const bootLoss = 5 * time.Minute
 // when the job was allocated the node, as after a requeue to the same node. The instance of a group
 // that jobs share was created for the job that held the node at that time. An instance that was
 // created for the node itself serves all jobs in the same way.
-func (s *Scene) IsLeftover(in Machine) bool {
+func (s builder) isLeftover(in Machine) bool {
 	m, stamp := in.Node, in.Origin
 	if m == nil || m.Power != Rising {
 		return false
@@ -108,19 +107,17 @@ func (in Machine) Ending() string {
 	return "maintenance of its host begins"
 }
 
-// EndOf returns when the node's lease ended, or when maintenance of its host started, according to
-// our reservations: to the second if a pass of this process saw the end, otherwise to the minute.
-// It reports false if neither has happened.
-func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
+// endOf returns the value of Node.Ended.
+func (s builder) endOf(node string) (end time.Time) {
 	for _, h := range s.Holds {
-		if h.Kind == memo.LeaseHold && slices.Contains(h.Nodes, node) && s.IsOld(h.At, 0) && h.At.After(end) {
-			end, ended = h.At, true
+		if h.Kind == memo.LeaseHold && slices.Contains(h.Nodes, node) && s.IsOld(h.At, 0) {
+			end = Later(end, h.At)
 		}
 	}
-	if seen := s.Seen.Ends[node]; ended && seen.Truncate(time.Minute).Equal(end) && s.IsOld(seen, 0) {
-		end = seen
+	if seen := s.Seen.Ends[node]; !end.IsZero() && seen.Truncate(time.Minute).Equal(end) && s.IsOld(seen, 0) {
+		return seen
 	}
-	return end, ended
+	return end
 }
 
 // End is when a job's first machine ends, and why.

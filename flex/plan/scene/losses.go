@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -62,17 +63,16 @@ func (l Loss) String() string {
 	return subject + "gone: deleted by somebody, or lost by Google"
 }
 
-// lossOf returns why the machine of a node that is up was lost; empty if it was not. If the lease
-// or maintenance ended the machine, lossOf also returns when. A machine that a list may show in a
+// lossOf returns why the machine of a node that is up was lost; empty if it was not. A machine that a list may show in a
 // moment does not count as lost, and neither does one with a stranger's machine in its place.
-func (s builder) lossOf(m *Node) (cause LossCause, ended time.Time) {
+func (s builder) lossOf(m *Node) (cause LossCause) {
 	if m.State.Power() != On || len(m.Requests) > 0 || s.isHidden(m) || m.MayShow || s.Seen.Inserted[m.Name] {
-		return "", time.Time{}
+		return ""
 	}
 	var leaseEnd time.Time
 	for _, in := range m.Machines {
 		if !in.Lost() || !s.Seen.Missed[m.Name] && !m.State.Has(slurm.NotResponding) { // the list may be old
-			return "", time.Time{}
+			return ""
 		}
 		cause, leaseEnd = Stopped, in.End()
 		switch {
@@ -82,18 +82,15 @@ func (s builder) lossOf(m *Node) (cause LossCause, ended time.Time) {
 			cause = Repaired
 		}
 	}
-	end, over := s.EndOf(m.Name)
-	switch {
-	case over && (m.Set.Flex.MaxRunDuration == 0 || cause == Stopped && end.Before(leaseEnd.Truncate(time.Minute))):
-		return Maintained, end
+	switch over := !m.Ended.IsZero(); {
+	case over && (m.Set.Flex.MaxRunDuration == 0 || cause == Stopped && m.Ended.Before(leaseEnd.Truncate(time.Minute))):
+		return Maintained
 	case over:
-		return LeaseEnded, end
+		return LeaseEnded
 	case s.Seen.Preempted[m.Name]:
-		cause = Preempted
-	case cause == "":
-		cause = Gone
+		return Preempted
 	}
-	return cause, time.Time{}
+	return cmp.Or(cause, Gone)
 }
 
 // isLost reports whether the machine of a node that is up is certainly lost: two passes have found
@@ -117,12 +114,13 @@ func (m *Node) IsTakenDown() bool {
 // addLosses finds the lost machines, and joins the losses of the same jobs for the same cause.
 func (s builder) addLosses() {
 	for _, m := range s.Nodes {
-		m.LostBy, m.LostAt = s.lossOf(m)
+		m.Ended = s.endOf(m.Name)
+		m.LostBy = s.lossOf(m)
 		m.IsLost = s.isLost(m)
 		if m.LostBy == "" || m.Owner() == nil {
 			continue
 		}
-		l := Loss{NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Cause: m.LostBy, Certain: m.IsLost, Ended: m.LostAt}
+		l := Loss{NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Cause: m.LostBy, Certain: m.IsLost, Ended: m.Ended}
 		for _, j := range m.Holders {
 			if j.State != slurm.JobCompleting {
 				l.Jobs = append(l.Jobs, j.ID)

@@ -27,6 +27,8 @@ type Machine struct {
 	// The group that it names as its creator denies that it is a member: it was abandoned, or is a copy
 	// with the same metadata. The group deletes no such instance, and slurmflex leaves it to the admin.
 	Outsider bool
+	// It is older than the allocation of its rising node to the present job, and cannot serve that job.
+	Leftover bool
 }
 
 func (s builder) addMachines() {
@@ -59,6 +61,9 @@ func (s builder) addMachines() {
 		s.note(s.Machines[i].Name).Machines = s.Machines[i:next]
 		i = next
 	}
+	for i, in := range s.Machines {
+		s.Machines[i].Leftover = s.isLeftover(in)
+	}
 }
 
 // machine returns the instance with what its group shows about it.
@@ -83,7 +88,7 @@ func (s builder) machine(in *mig.Instance, of *Group) Machine {
 // being deleted or will be.
 func (s *Scene) Stays(node string) (stays, leaves bool) {
 	for _, in := range s.Named(node).Machines {
-		if in.Leaving() || s.IsLeftover(in) {
+		if in.Leaving() || in.Leftover {
 			leaves = true
 		} else {
 			stays = true
@@ -95,7 +100,7 @@ func (s *Scene) Stays(node string) (stays, leaves bool) {
 // HasMachine reports whether the node has an instance of ours that will stay.
 func (s *Scene) HasMachine(node string) bool {
 	return slices.ContainsFunc(s.Named(node).Machines, func(in Machine) bool {
-		return in.Ours && !in.Leaving() && !s.IsLeftover(in)
+		return in.Ours && !in.Leaving() && !in.Leftover
 	})
 }
 

@@ -30,9 +30,18 @@ type Node struct {
 	// Something in the cloud that concerns the node, or its whole region, could not be read.
 	IsUnread bool
 
+	// When its lease ended, or maintenance of its host started, according to our reservations: to the
+	// second if a pass of this process saw the end, otherwise to the minute; zero: neither has happened.
+	Ended  time.Time
 	LostBy LossCause // why its machine was lost although the node is up; empty: it was not
-	LostAt time.Time // when the lease or maintenance ended it, if that is the cause
 	IsLost bool      // it is certainly lost
+
+	Unhealthy string // why its machine failed its health check; empty: it did not
+	// It is out of service only until its machine passes its health check or is replaced.
+	IsChecked bool
+	// A health check has drained it, and its machine is gone: the check may have ended after the node
+	// was powered down.
+	IsDrainedInVain bool
 
 	Cover bool // a cover closes it now
 	Busy  bool // the cover over busy nodes has it

@@ -49,14 +49,18 @@ type Scene struct {
 	anyJob, anyNode bool // an unreadable job may have any ID, or hold any node
 	anyHold         bool // a reservation is unreadable
 
-	recalled *Scene // see Recalled
+	// The scene with each unread region as it was last known, or this scene if no unread region was ever
+	// read. It is for display, and for what counts towards limits. No other decision uses it.
+	Recalled *Scene
 }
 
 // Of builds the scene of a snapshot.
 func Of(cfg *config.Config, snap Snapshot) *Scene {
 	s := build(cfg, snap)
+	s.Recalled = s
 	if len(snap.LastKnown) > 0 {
-		s.recalled = build(cfg, snap.recall())
+		s.Recalled = build(cfg, snap.recall())
+		s.Recalled.Recalled = s.Recalled
 	}
 	return s
 }
@@ -106,15 +110,6 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 	s.lookAtSets()
 	s.addLosses()
 	return s.Scene
-}
-
-// Recalled returns the scene with each unread region as it was last known, or the scene itself if
-// no unread region was ever read. It is for display, and for what counts towards limits. No other decision uses it.
-func (s *Scene) Recalled() *Scene {
-	if s.recalled == nil {
-		return s
-	}
-	return s.recalled
 }
 
 // Unseen reports whether the pass did not read the region, or could not. slurmflex does nothing in

@@ -1,7 +1,6 @@
 package sweeps
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -16,23 +15,23 @@ import (
 // machines are deleted. A job that waits for the node behind a door keeps the door and its other
 // machines. Its owner is notified first.
 func replaceUnhealthy(s *Step) {
-	for _, set := range s.Config.FlexSets() {
-		b := s.Sets[set]
-		for _, name := range slices.Sorted(maps.Keys(b.Unhealthy)) {
-			m, why := s.Node(name), rules.HealthText(name, b.Unhealthy[name])
-			change := powerDown("power_down_force", why, name)
-			if _, ok := memo.CheckResult(m.Comment); ok {
-				change.Comment = new(string)
-			}
-			if record := rules.FailedBoots(s.Wanted, change.Nodes)[name]; record != "" {
-				change.Extra = &record
-			}
-			if job := m.Owner(); job != nil {
-				change.Jobs = []uint32{job.ID}
-				s.notify(job.ID, memo.Done{Deed: memo.Again, Reason: why}.String(), action.About(change).Queue)
-			}
-			s.do(change)
+	for _, m := range s.Nodes {
+		if m.Unhealthy == "" {
+			continue
 		}
+		why := rules.HealthText(m.Name, m.Unhealthy)
+		change := powerDown("power_down_force", why, m.Name)
+		if _, ok := memo.CheckResult(m.Comment); ok {
+			change.Comment = new(string)
+		}
+		if record := rules.FailedBoots(s.Wanted, change.Nodes)[m.Name]; record != "" {
+			change.Extra = &record
+		}
+		if job := m.Owner(); job != nil {
+			change.Jobs = []uint32{job.ID}
+			s.notify(job.ID, memo.Done{Deed: memo.Again, Reason: why}.String(), action.About(change).Queue)
+		}
+		s.do(change)
 	}
 }
 

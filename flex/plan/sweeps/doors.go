@@ -247,7 +247,7 @@ var covers = []memo.Cover{memo.BusyCover, memo.ColdCover, memo.WarmCover}
 func keepCovers(s *Step) {
 	if !s.Seen.Promises {
 		for _, h := range slices.Concat(s.Covers(memo.ColdCover), s.Covers(memo.BusyCover)) {
-			if s.IsOld(scene.RaisedAt(h), coverForgotten) {
+			if s.IsOld(h.Raised, coverForgotten) {
 				s.deleteReservation(h.Name, "no daemon has kept this reservation up for an hour")
 			}
 		}

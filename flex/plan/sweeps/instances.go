@@ -80,7 +80,7 @@ func (b *budget) useless(in scene.Machine) (why string) {
 		return b.unasked("its node is powered down, and Slurm does not know that it ever was up")
 	case m != nil && stopped && (m.Power == scene.Rising || m.State.Has(slurm.NotResponding)):
 		return b.unasked("it is stopped, and cannot be started again")
-	case m != nil && b.IsLeftover(in):
+	case in.Leftover:
 		return b.unasked("it is from before its node was last allocated, and cannot serve the job that waits there")
 	case m != nil && isReplaced(b.Wanted, m):
 		return b.unasked("it did not join Slurm within boot_timeout, and Slurm would end the job that waits for it")

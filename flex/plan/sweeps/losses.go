@@ -69,17 +69,16 @@ func recoverVanished(s *Step) {
 		if m.Power != scene.On || m.IsUnread || len(m.Holders) > 0 || m.State.Held() || out {
 			continue
 		}
-		end, ended := s.EndOf(m.Name)
-		lost := m.IsTakenDown() || m.IsLost
+		ended, lost := !m.Ended.IsZero(), m.IsTakenDown() || m.IsLost
 		if !lost && (s.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
 			continue
 		}
 		why := "its instance is gone"
 		switch {
 		case ended && m.Set.Flex.MaxRunDuration == 0:
-			why = "maintenance of its host began at " + end.Format(time.RFC3339)
+			why = "maintenance of its host began at " + m.Ended.Format(time.RFC3339)
 		case ended:
-			why = "its lease ended at " + end.Format(time.RFC3339)
+			why = "its lease ended at " + m.Ended.Format(time.RFC3339)
 		case lost && len(m.Machines) > 0:
 			why = "its instance is " + m.Machines[0].Status
 		}

@@ -21,7 +21,7 @@ func powerDownOrphans(s *Step) {
 		switch {
 		case m.State.Held():
 			s.Soon = true // the node loses or shows its job
-		case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || s.IsChecked(m)):
+		case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || m.IsChecked):
 			orphans = append(orphans, m.Name)
 		}
 	}
@@ -40,7 +40,7 @@ func resumeEmpty(s *Step) {
 	var empty, tooLate, lost, drained, draining []string
 	for _, m := range s.Nodes {
 		switch {
-		case !s.IsDrainedInVain(m):
+		case !m.IsDrainedInVain:
 		case m.State.Has(slurm.PoweringDown):
 			draining = append(draining, m.Name)
 		default:

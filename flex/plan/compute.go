@@ -76,7 +76,7 @@ func compute(s *scene.Scene) Plan {
 		d.take(step)
 	}
 	d.notify(w, verdicts)
-	d.report(report.MachineProblems(s, d.plan.Losses))
+	d.report(report.MachineProblems(s))
 	d.plan.Limits = w.Budgets
 	d.plan.Needed = rules.Needed(w, verdicts)
 	d.plan.Waits, d.plan.Held = report.Waits(w, verdicts), w.Handed.Held

@@ -52,7 +52,7 @@ func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
 func yields(p Plan) []string {
 	return those(p, func(a action.Action) bool {
 		c, tells := a.(action.CommentJob)
-		return tells && memo.HasYielded(c.Text) || is[action.CancelRequest](a)
+		return tells && memo.Has(c.Text, memo.Yielded) || is[action.CancelRequest](a)
 	})
 }
 

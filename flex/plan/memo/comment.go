@@ -80,11 +80,6 @@ func ParseFailed(comment string) (attempts int) {
 // KeepsNone ends the AdminComment of a job that has lost a machine and keeps none of its others.
 const KeepsNone = "; its other machines are released, because the job's time limit does not fit in the rest of their lease"
 
-// HasKeptNone reports whether an AdminComment of ours ends with KeepsNone.
-func HasKeptNone(comment string) bool {
-	return IsOurs(comment) && strings.HasSuffix(comment, KeepsNone)
-}
-
 // Texts about nodes that the job has. They stop applying when the job loses its nodes.
 const (
 	Waiting = "waiting "
@@ -105,13 +100,8 @@ const (
 // Yielded ends the AdminComment of a job that lost its queue position to another request.
 const Yielded = "; it lost its place in Google's queue to a request of higher priority"
 
-// HasYielded reports whether an AdminComment of ours contains Yielded.
-func HasYielded(comment string) bool {
-	return IsOurs(comment) && strings.Contains(comment, Yielded)
-}
-
-// HasEnd reports whether an AdminComment of ours names the end of the job's nodes.
-func HasEnd(comment string) bool { return strings.HasPrefix(comment, OwnComment+End) }
+// Has reports whether an AdminComment of ours contains one of these texts, such as Yielded.
+func Has(comment, text string) bool { return IsOurs(comment) && strings.Contains(comment, text) }
 
 // Continues reports whether an AdminComment consists of the text, followed at most by how long its
 // job has waited, which signal follows, or when the job was warned.
@@ -124,7 +114,7 @@ func Continues(comment, text string) bool {
 // whether the job was warned.
 func BeforeSignal(comment string) (text string, warned bool) {
 	text, _, _ = strings.Cut(Text(comment), Sends)
-	return text, IsOurs(comment) && strings.Contains(text, Warned)
+	return text, Has(comment, Warned)
 }
 
 // WasWarned reports whether an AdminComment of ours says that its job was warned of the end of its

@@ -42,9 +42,9 @@ func Problems(w *demand.Wanted) scene.Problems {
 }
 
 // MachineProblems returns the problems with existing machines and nodes.
-func MachineProblems(s *scene.Scene, losses []scene.Loss) scene.Problems {
+func MachineProblems(s *scene.Scene) scene.Problems {
 	f := findings{Scene: s}
-	f.lostMachines(losses)
+	f.lostMachines()
 	f.billedOtherwise()
 	f.doubles()
 	f.outsiders()
@@ -155,8 +155,8 @@ func (f *findings) badHosts() {
 	}
 }
 
-func (f *findings) lostMachines(losses []scene.Loss) {
-	for _, l := range losses {
+func (f *findings) lostMachines() {
+	for _, l := range f.Losses {
 		f.Add("machine-lost", slurm.Fold(l.Nodes), "%s; it was in use by job %d", l, l.Jobs[0])
 	}
 }

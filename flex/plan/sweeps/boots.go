@@ -29,7 +29,7 @@ func replaceUnhealthy(s *Step) {
 		}
 		if job := m.Owner(); job != nil {
 			change.Jobs = []uint32{job.ID}
-			s.notify(job.ID, memo.Done{Deed: memo.Again, Reason: why}.String(), action.About(change).Queue)
+			s.notify(job.ID, memo.OwnComment+memo.Done{Deed: memo.Again, Reason: why}.String(), action.About(change).Queue)
 		}
 		s.do(change)
 	}

@@ -1,12 +1,10 @@
 package sweeps
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/scene"
@@ -45,18 +43,12 @@ func takeDownLost(s *Step) {
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := action.SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: action.Why(why)}
 			for _, id := range l.Jobs {
-				s.notify(id, takenText(s.Wanted, id, why), action.About(down).Queue)
+				s.notify(id, report.LossComment(s.Wanted, s.Jobs[id], why), action.About(down).Queue)
 			}
 			downs = append(downs, down)
 		}
 	}
 	s.do(downs...)
-}
-
-// takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
-// it.
-func takenText(w *demand.Wanted, id uint32, why string) string {
-	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, w.Jobs[id], w.Losses), why))
 }
 
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as

@@ -31,7 +31,7 @@ func useOf(in scene.Machine, isReused, held bool, now time.Time) string {
 		return reused
 	case n.State.Base != slurm.Idle:
 		return used
-	case n.Set.IsStatic(n.Index) || !now.Before(scene.KeptUntil(n.Set, *n.Node, in.Until())):
+	case n.Static || !now.Before(scene.KeptUntil(n.Set, *n.Node, in.Until())):
 		return idle
 	}
 	return kept

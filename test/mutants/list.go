@@ -197,7 +197,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/sweeps/nodes.go",
-		"if m.Power != scene.Off || m.Taken() || s.Present(m.Name) ||", "if m.Power != scene.Off || m.Taken() ||", planner,
+		"if m.Power != scene.Off || m.Taken() || m.Present() ||", "if m.Power != scene.Off || m.Taken() ||", planner,
 	},
 	{
 		"a reservation of a year is left alone", "flex/plan/sweeps/reservations.go",
@@ -313,7 +313,7 @@ var mutants = []mutant{
 	},
 	{
 		"a static node is never powered up", "flex/plan/sweeps/static.go",
-		"if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() &&", "if !m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() &&", planner,
+		"if m.Static && m.Power == scene.Off && m.Idle() &&", "if !m.Static && m.Power == scene.Off && m.Idle() &&", planner,
 	},
 	{
 		"the breaker never closes", "flex/plan/scene/boots.go",
@@ -492,7 +492,7 @@ var mutants = []mutant{
 	},
 	{
 		"static nodes that are taken down are powered up again", "flex/takedown/slurm.go",
-		"(open[n.Name] || n.Set.IsStatic(n.Index))", "open[n.Name]",
+		"(open[n.Name] || n.Static)", "open[n.Name]",
 		[]string{"flex/takedown"},
 	},
 	{
@@ -569,7 +569,7 @@ var mutants = []mutant{
 	},
 	{
 		"a door over a static node opens before its machines are up", "flex/plan/sweeps/doors.go",
-		" || m.Set.IsStatic(m.Index) || s.Seen.SuspendTime == 0", " || s.Seen.SuspendTime == 0", planner,
+		" || m.Static || s.Seen.SuspendTime == 0", " || s.Seen.SuspendTime == 0", planner,
 	},
 	{
 		"a stuck job is not reported", "flex/plan/demand/wait.go",

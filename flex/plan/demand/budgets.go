@@ -165,7 +165,7 @@ func usesOfMachines(s *scene.Scene) (all []use) {
 // servesUntil returns the latest time until which a machine serves its jobs, or a static node; zero for an
 // idle machine, which is deleted.
 func servesUntil(s *scene.Scene, in scene.Machine, jobs []*slurm.Job) (until time.Time) {
-	if in.Leaving() || in.Node == nil || jobs[0] == nil && !in.Node.Set.IsStatic(in.Node.Index) {
+	if in.Leaving() || in.Node == nil || jobs[0] == nil && !in.Node.Static {
 		return time.Time{}
 	}
 	for _, j := range jobs {
@@ -190,7 +190,7 @@ func usesOfNodes(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, c
 		if len(live) > 0 {
 			job, lease, counts = cmp.Or(job, s.Jobs[live[0].Group.Stamp.Job]), live[0].Request.Duration, true
 		}
-		if counts && !s.HasMachine(m.Name) {
+		if counts && !m.HasMachine() {
 			all = append(all, use{set: m.Set, job: job, count: 1, lease: lease})
 		}
 	}

@@ -79,7 +79,7 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 // returns none unless the nodeset has salvage.
 func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
 	for _, m := range s.NodesNamed(d.Nodes) {
-		if d.Taker != nil && m.Set.Flex.Salvage && m.Power == scene.On && s.HasMachine(m.Name) && len(m.Machines) == 1 && m.Machines[0].Created.Before(d.At) {
+		if d.Taker != nil && m.Set.Flex.Salvage && m.Power == scene.On && m.HasMachine() && len(m.Machines) == 1 && m.Machines[0].Created.Before(d.At) {
 			names = append(names, m.Name)
 		}
 	}

@@ -19,9 +19,9 @@ func (w *Wanted) missing(c *Claim) (missing, first []string) {
 		return nil, []string{"job " + c.Door.Address + " to use machines that another job has left"}
 	}
 	for _, name := range c.Nodes {
-		stays, leaves := w.Stays(name)
+		stays, leaves := w.Named(name).Stays()
 		switch {
-		case stays && !w.HasMachine(name):
+		case stays && !w.Named(name).HasMachine():
 			first = append(first, "the instance of "+name+" to show who made it")
 			continue
 		case stays:

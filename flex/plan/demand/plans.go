@@ -54,7 +54,7 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 		case m == nil || !h.sets[m.Set]:
 		case h.isPlannable(m, j):
 			cold[m.Set] = append(cold[m.Set], name)
-		case m.Set.IsStatic(m.Index) && isWarm(m) && lastsFor(h.Scene, m, j):
+		case m.Static && isWarm(m) && lastsFor(h.Scene, m, j):
 			static[m.Set] = append(static[m.Set], name)
 		}
 		if m != nil && len(cold[m.Set]) > len(p.names) {
@@ -344,7 +344,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 	for _, set := range h.places(j) {
 		fit, all := 0, 0
 		for _, m := range h.Nodes {
-			if m.Set != set || m.Set.IsStatic(m.Index) || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
+			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
 				continue
 			}
 			all++

@@ -166,7 +166,7 @@ func (w *Wanted) fails(r scene.Live, c *Claim) string {
 // if there is no such node.
 func (w *Wanted) lacks(r scene.Live, c *Claim) string {
 	for _, name := range c.Nodes {
-		if stays, _ := w.Stays(name); !stays && !r.Request.Names(name) && !isUnsized(w.Scene, c.Set) {
+		if stays, _ := w.Named(name).Stays(); !stays && !r.Request.Names(name) && !isUnsized(w.Scene, c.Set) {
 			return name
 		}
 	}

@@ -115,13 +115,13 @@ func PlacesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (plac
 // reservation.
 func isVacant(s *scene.Scene, m *scene.Node) bool {
 	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
-		m.Door == nil && !m.Set.IsStatic(m.Index) && !m.IsUnread && !IsForeign(s, m)
+		m.Door == nil && !m.Static && !m.IsUnread && !IsForeign(s, m)
 }
 
 // isCold reports whether machines can be requested for the node: it is vacant, without a machine or a
 // request.
 func isCold(s *scene.Scene, m *scene.Node) bool {
-	return isVacant(s, m) && !s.Present(m.Name) && !m.MayShow
+	return isVacant(s, m) && !m.Present() && !m.MayShow
 }
 
 // IsOpenToPlans reports whether Slurm may plan jobs on the node: machines can be requested for it, or

@@ -104,7 +104,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 func unready(s *scene.Scene) (waits []demand.Wait) {
 	for _, m := range s.Nodes {
 		job := m.Owner()
-		if job == nil || job.State.AtWork() || m.Power != scene.Off && m.Power != scene.Unclear || s.HasMachine(m.Name) {
+		if job == nil || job.State.AtWork() || m.Power != scene.Off && m.Power != scene.Unclear || m.HasMachine() {
 			continue
 		}
 		obstacle := "Slurm is powering it down, and powers it up again after that"
@@ -127,7 +127,7 @@ func unshownWaits(s *scene.Scene) (waits []demand.Wait) {
 	for _, name := range s.UnshownNodes() {
 		set, _, ok := s.Config.Find(name)
 		waiting := slices.DeleteFunc(slices.Clone(s.Named(name).Holders), func(j *slurm.Job) bool { return j.State.AtWork() })
-		if !ok || set.Flex == nil || s.HasMachine(name) || len(waiting) == 0 {
+		if !ok || set.Flex == nil || s.Named(name).HasMachine() || len(waiting) == 0 {
 			continue
 		}
 		waits = append(waits, unstarted(slices.MinFunc(waiting, scene.ByImportance), set, name, unshownText))

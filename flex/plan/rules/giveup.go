@@ -98,7 +98,7 @@ func Keeps(s *scene.Scene, c *demand.Claim) bool { return s.WouldEnd(c.Holders) 
 // isStatic reports whether the claim is for a static node, which slurmflex always wants up.
 func isStatic(s *scene.Scene, c *demand.Claim) bool {
 	m := s.Node(c.Nodes[0])
-	return m.Set.IsStatic(m.Index)
+	return m.Static
 }
 
 // stays reports whether a claim would keep its nodes if slurmflex gave up on it although another
@@ -126,7 +126,7 @@ func takeable(s *scene.Scene, job *slurm.Job, forAll bool) []string {
 func unbooted(s *scene.Scene, job *slurm.Job) []string {
 	var names []string
 	for _, m := range s.NodesNamed(job.Nodes) {
-		if m.Power == scene.Rising && !s.HasMachine(m.Name) && !m.MayShow {
+		if m.Power == scene.Rising && !m.HasMachine() && !m.MayShow {
 			names = append(names, m.Name)
 		}
 	}

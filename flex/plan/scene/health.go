@@ -17,7 +17,7 @@ func (s builder) lookAtHealth(m *Node) (checked bool) {
 	result, checked := s.check(m)
 	m.Unhealthy = s.unhealthy(m, result, checked)
 	m.IsChecked = checked || (m.Set.Flex.HealthCheck > 0 || m.isInvalid()) && m.State.Flags&(slurm.PowerDown|slurm.PoweringDown) != 0
-	m.IsDrainedInVain = checked && m.State.Flags&(slurm.PoweringDown|slurm.PoweredDown) != 0 && !s.Present(m.Name) && !m.MayShow
+	m.IsDrainedInVain = checked && m.State.Flags&(slurm.PoweringDown|slurm.PoweredDown) != 0 && !m.Present() && !m.MayShow
 	return checked
 }
 
@@ -28,7 +28,7 @@ func (s builder) lookAtHealth(m *Node) (checked bool) {
 func (s builder) unhealthy(m *Node, result string, checked bool) (why string) {
 	waits := len(m.Holders) == 0 || len(m.Holders) == 1 && m.Door != nil && m.Holders[0] == m.Door.Taker
 	switch limit := m.Set.Flex.HealthCheck; {
-	case !checked || !waits || m.State.Held() || !s.HasMachine(m.Name):
+	case !checked || !waits || m.State.Held() || !m.HasMachine():
 		return ""
 	case m.State.Power() != On || m.State.Has(slurm.PowerDown): // until it registers, boot_timeout counts
 		return ""
@@ -51,7 +51,7 @@ func (s builder) check(m *Node) (result string, checked bool) {
 		return LessThanConfigured + m.Reason, true
 	}
 	result, ok := memo.CheckResult(cmp.Or(m.Reason, m.Comment))
-	return result, ok || m.Reason == "" && s.HasMachine(m.Name)
+	return result, ok || m.Reason == "" && m.HasMachine()
 }
 
 // LessThanConfigured begins the result for a machine whose slurmd has registered with fewer CPUs or GPUs, or

@@ -197,7 +197,7 @@ func (s *Scene) ShortLease(job *slurm.Job) (first time.Time) {
 // has exactly one machine and that machine is ours. until is then the start of the reservation; zero
 // if there is none.
 func (s *Scene) FreeUntil(m *Node) (until time.Time, known bool) {
-	if len(m.Machines) == 1 && s.HasMachine(m.Name) {
+	if len(m.Machines) == 1 && m.HasMachine() {
 		until = m.Machines[0].End().Truncate(time.Minute)
 		if known = !until.IsZero() || m.Set.Flex.MaxRunDuration == 0; until.IsZero() && known {
 			until = s.Seen.Now.Add(config.NoLease)

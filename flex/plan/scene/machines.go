@@ -84,10 +84,9 @@ func (s builder) machine(in *mig.Instance, of *Group) Machine {
 	return m
 }
 
-// Stays reports whether the node has an instance that will stay, and whether it has one that is
-// being deleted or will be.
-func (s *Scene) Stays(node string) (stays, leaves bool) {
-	for _, in := range s.Named(node).Machines {
+// Stays reports whether one of the instances will stay, and whether one is being deleted or will be.
+func (n *Named) Stays() (stays, leaves bool) {
+	for _, in := range n.Machines {
 		if in.Leaving() || in.Leftover {
 			leaves = true
 		} else {
@@ -97,11 +96,9 @@ func (s *Scene) Stays(node string) (stays, leaves bool) {
 	return stays, leaves
 }
 
-// HasMachine reports whether the node has an instance of ours that will stay.
-func (s *Scene) HasMachine(node string) bool {
-	return slices.ContainsFunc(s.Named(node).Machines, func(in Machine) bool {
-		return in.Ours && !in.Leaving() && !in.Leftover
-	})
+// HasMachine reports whether one of the instances is ours and will stay.
+func (n *Named) HasMachine() bool {
+	return slices.ContainsFunc(n.Machines, func(in Machine) bool { return in.Ours && !in.Leaving() && !in.Leftover })
 }
 
 // IsBeingMade reports whether the call for the node's machine is in flight, or may have created a
@@ -110,15 +107,12 @@ func (s *Scene) IsBeingMade(node string) bool { return s.Seen.Asking[node] || s.
 
 // WithoutMachine returns the nodes without an instance of ours that will stay; see HasMachine.
 func (s *Scene) WithoutMachine(nodes []string) []string {
-	return slices.DeleteFunc(slices.Clone(nodes), s.HasMachine)
+	return slices.DeleteFunc(slices.Clone(nodes), func(name string) bool { return s.Named(name).HasMachine() })
 }
 
-// Present reports whether Compute still has anything for the node: an instance in any state, or a
+// Present reports whether Compute still has anything under the name: an instance in any state, or a
 // live request.
-func (s *Scene) Present(node string) bool {
-	of := s.Named(node)
-	return len(of.Machines) > 0 || len(of.Requests) > 0
-}
+func (n *Named) Present() bool { return len(n.Machines) > 0 || len(n.Requests) > 0 }
 
 // ResumeTimeoutReached is the reason that slurmctld sets on a node that did not boot within
 // ResumeTimeout. Slurm up to 24.11 appends it to the node's earlier reason and a colon.

@@ -23,10 +23,11 @@ type Named struct {
 // Node is a flex node that Slurm shows.
 type Node struct {
 	Named
-	Set   *config.NodeSet
-	Index int
-	Power slurm.Power
-	At    int // its index in Scene.Nodes
+	Set    *config.NodeSet
+	Index  int
+	Static bool // one of its nodeset's static nodes
+	Power  slurm.Power
+	At     int // its index in Scene.Nodes
 	// Something in the cloud that concerns the node, or its whole region, could not be read.
 	IsUnread bool
 
@@ -71,7 +72,7 @@ func (s builder) addNodes() {
 		if s.table[set][index] != nil {
 			continue
 		}
-		all[i] = Node{Named: Named{Node: n}, Set: set, Index: index, Power: n.State.Power()}
+		all[i] = Node{Named: Named{Node: n}, Set: set, Index: index, Static: set.IsStatic(index), Power: n.State.Power()}
 		s.table[set][index] = &all[i]
 		s.Nodes = append(s.Nodes, &all[i])
 	}

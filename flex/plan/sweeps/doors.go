@@ -156,7 +156,7 @@ func NearDoors(s *scene.Scene) (near []NearDoor) {
 func NodesInUse(s *scene.Scene) (names []string) {
 	sets := demand.Covered(s)
 	for _, m := range s.Nodes {
-		if sets[m.Set] && m.Power == scene.On && m.Busy && m.Door == nil && len(m.Holders) > 0 && !m.State.IsIdle() && (m.Set.Flex.KeepIdle > 0 || m.Set.IsStatic(m.Index)) {
+		if sets[m.Set] && m.Power == scene.On && m.Busy && m.Door == nil && len(m.Holders) > 0 && !m.State.IsIdle() && (m.Set.Flex.KeepIdle > 0 || m.Static) {
 			names = append(names, m.Name)
 		}
 	}
@@ -173,7 +173,7 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 		return start
 	}
 	for _, m := range s.NodesNamed(d.Nodes) {
-		if m.Power != scene.On || m.Set.IsStatic(m.Index) || s.Seen.SuspendTime == 0 || m.LastBusyTime.IsZero() {
+		if m.Power != scene.On || m.Static || s.Seen.SuspendTime == 0 || m.LastBusyTime.IsZero() {
 			continue
 		}
 		if last := m.LastBusyTime.Add(s.Seen.SuspendTime - time.Minute); last.Before(start) {
@@ -341,9 +341,9 @@ func coverOf(w *demand.Wanted, m *scene.Node) memo.Cover {
 	s := w.Scene
 	isIdle := m.Power == scene.On && m.Door == nil && len(m.Holders) == 0
 	switch {
-	case m.Set.IsStatic(m.Index) && (m.Taken() || m.Door != nil):
+	case m.Static && (m.Taken() || m.Door != nil):
 		return memo.BusyCover
-	case m.Set.IsStatic(m.Index):
+	case m.Static:
 		return ""
 	case demand.IsOpenToPlans(s, m):
 		return memo.ColdCover

@@ -18,7 +18,7 @@ import (
 func powerDownKept(s *Step) {
 	sets := demand.Covered(s.Scene)
 	for _, m := range s.Nodes {
-		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || m.IsUnread || isOpen(s.Wanted, m, sets) || s.IsKept(m) {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Static || m.State.Has(slurm.PowerDown) || m.IsUnread || isOpen(s.Wanted, m, sets) || s.IsKept(m) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
@@ -65,5 +65,5 @@ func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 // isLeft reports whether the machine of an idle node in a nodeset with salvage was created for a
 // job that has left the node. A machine that the cover closes may still get a door.
 func isLeft(w *demand.Wanted, m *scene.Node) bool {
-	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.HasMachine(m.Name) && wasForAJob(m)
+	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && m.HasMachine() && wasForAJob(m)
 }

@@ -62,7 +62,7 @@ func recoverVanished(s *Step) {
 			continue
 		}
 		ended, lost := !m.Ended.IsZero(), m.IsTakenDown() || m.IsLost
-		if !lost && (s.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
+		if !lost && (m.Present() || !ended && !m.State.Has(slurm.NotResponding)) {
 			continue
 		}
 		why := "its instance is gone"
@@ -84,7 +84,7 @@ func recoverVanished(s *Step) {
 func reportDown(s *Step) {
 	for _, m := range s.Nodes {
 		if m.Power == scene.On && m.State.Base == slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.RebootIssued) == 0 && !m.Taken() && !m.IsTakenDown() &&
-			(s.HasMachine(m.Name) || len(m.Requests) > 0) {
+			(m.HasMachine() || len(m.Requests) > 0) {
 			s.Problems.Add("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
 				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name)
 		}

@@ -46,7 +46,7 @@ func resumeEmpty(s *Step) {
 		default:
 			drained = append(drained, m.Name)
 		}
-		if m.Power != scene.Off || m.Taken() || s.Present(m.Name) || m.IsUnread || s.Sets[m.Set].Ahead {
+		if m.Power != scene.Off || m.Taken() || m.Present() || m.IsUnread || s.Sets[m.Set].Ahead {
 			continue
 		}
 		switch {
@@ -113,7 +113,7 @@ func powerDownOnIdle(s *Step) {
 	var names []string
 	for _, m := range s.Nodes {
 		job := m.Owner()
-		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Set.IsStatic(m.Index) || !s.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Static || !s.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		if m.Power == scene.On || m.Power == scene.Rising && m.State.Has(slurm.PoweringUp) {

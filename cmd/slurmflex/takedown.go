@@ -117,7 +117,7 @@ func (d *down) confirm(ctx context.Context, p takedown.Plan) error {
 
 // tearDown tears everything down and reports what is left.
 func (d *down) tearDown(ctx context.Context) error {
-	did := view.NewPassLog(d.cluster())
+	did := &view.PassLog{Cluster: d.cluster()}
 	d.R.Watch = flex.Watchers{d.R.Watch, did}
 	last := ""
 	d.Say = func(p takedown.Plan) {

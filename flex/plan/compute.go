@@ -63,10 +63,9 @@ func Compute(s *scene.Scene) Plan {
 }
 
 func compute(s *scene.Scene) Plan {
-	w := demand.Match(s)            // nodes that must arrive together, and the request that serves each
-	verdicts := rules.Judge(w)      // one verdict for each claim; per job; in turn
-	report.NameFailing(w, verdicts) // every text names a failed call first
-	report.NameWaits(w, verdicts)   // what each claim waits for, which all texts render
+	w := demand.Match(s)          // nodes that must arrive together, and the request that serves each
+	verdicts := rules.Judge(w)    // one verdict for each claim; per job; in turn
+	report.NameWaits(w, verdicts) // what each claim waits for, which all texts render
 
 	d := newDraft(s) // the actions; nothing after this point changes a verdict
 	d.report(report.Problems(w))

@@ -195,7 +195,7 @@ func (b *builder) leased(in scene.Machine) Row {
 	if row.State == Booting && !row.Since.IsZero() && set.Flex.BootTimeout > 0 {
 		row.GiveUpAt, row.GiveUpBy = row.Since.Add(set.Flex.BootTimeout), "boot_timeout"
 		switch {
-		case in.Node.Owner() == nil:
+		case in.Node.Owner == nil:
 			row.Then = "power down"
 		case b.scene.WouldEnd(in.Node.Holders):
 			row.Then = "replace"

@@ -297,7 +297,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job loses a node before its other machines are closed", "flex/plan/sweeps/losses.go",
-		"m.Owner() != nil && !s.AreCovered(m.Owner())", "false", planner,
+		"m.Owner != nil && !s.AreCovered(m.Owner)", "false", planner,
 	},
 	{
 		"a replacement is made in another zone", "flex/plan/demand/survivors.go",
@@ -614,8 +614,8 @@ var mutants = []mutant{
 		"s.notify(a.Job, requeued, \"\")\n\t\t\ts.do(a)\n", "s.do(a)\n\t\t\ts.notify(a.Job, requeued, \"\")\n", planner,
 	},
 	{
-		"a request that is refused is called being made", "flex/plan/compute.go",
-		"\treport.NameFailing(w, verdicts) ", "\t_ = report.NameFailing ", planner,
+		"a request that is refused is called being made", "flex/plan/report/waits.go",
+		"\tnameFailing(w, verdicts)\n", "\t_ = nameFailing\n", planner,
 	},
 	{
 		"a request that is repeated is called being checked", "flex/plan/report/failing.go",

@@ -150,7 +150,7 @@ func usesOfMachines(s *scene.Scene) (all []use) {
 			continue
 		}
 		jobs := []*slurm.Job{nil}
-		if in.Node != nil && in.Node.Owner() != nil {
+		if in.Node != nil && in.Node.Owner != nil {
 			jobs = slices.DeleteFunc(slices.Clone(in.Node.Holders), func(j *slurm.Job) bool { return j.State == slurm.JobCompleting })
 		}
 		from := scene.Later(in.Created, s.Seen.Spent.Counted[scene.LeaseOf(in.Zone, in.Name, in.Created)])
@@ -185,7 +185,7 @@ func servesUntil(s *scene.Scene, in scene.Machine, jobs []*slurm.Job) (until tim
 // asked for.
 func usesOfNodes(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all []use) {
 	for _, m := range s.Nodes {
-		job, live := m.Owner(), s.Recalled.Named(m.Name).Requests
+		job, live := m.Owner, s.Recalled.Named(m.Name).Requests
 		lease, counts := asked(m)
 		if len(live) > 0 {
 			job, lease, counts = cmp.Or(job, s.Jobs[live[0].Group.Stamp.Job]), live[0].Request.Duration, true

@@ -56,7 +56,7 @@ func (w *Wanted) gather() {
 	byGroup := map[string]*Claim{}
 	ranks := map[rank]int{}
 	for _, m := range w.Nodes {
-		job := m.Owner()
+		job := m.Owner
 		queued := job != nil && m.Set.Flex.Provisioning == config.Queued && !m.Static
 		part := 0
 		if queued {

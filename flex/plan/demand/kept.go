@@ -60,14 +60,14 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 	if w.Handed.kept[m] {
 		return true
 	}
-	if job := m.Owner(); job != nil && w.survivors[job.ID] != nil {
+	if job := m.Owner; job != nil && w.survivors[job.ID] != nil {
 		return slices.Contains(w.survivors[job.ID], m)
 	}
 	switch {
 	case !m.Set.Flex.Salvage || !m.Cover:
 		return false
 	case m.IsUnread:
-		return m.Owner() == nil
+		return m.Owner == nil
 	case len(m.Machines) != 1:
 		return false
 	}

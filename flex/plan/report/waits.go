@@ -17,8 +17,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// NameWaits builds the waits of each claim.
+// NameWaits builds the waits of each claim, after it has added to the verdict that calls fail.
 func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) {
+	nameFailing(w, verdicts)
 	back := map[uint32]*action.ReturnNodes{}
 	for _, v := range verdicts {
 		if v.Do == rules.Returns {
@@ -103,7 +104,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 // slurmflex requests no machine until Slurm does.
 func unready(s *scene.Scene) (waits []demand.Wait) {
 	for _, m := range s.Nodes {
-		job := m.Owner()
+		job := m.Owner
 		if job == nil || job.State.AtWork() || m.Power != scene.Off && m.Power != scene.Unclear || m.HasMachine() {
 			continue
 		}

@@ -20,7 +20,7 @@ func bootLate(w *demand.Wanted, c *demand.Claim) Ruling {
 	if len(b.Late) == 0 || c.Job == nil || !slices.ContainsFunc(c.Nodes, func(name string) bool { return slices.Contains(b.Late, name) }) {
 		return Ruling{}
 	}
-	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.Node(name).Owner() != c.Job })
+	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.Node(name).Owner != c.Job })
 	v := Ruling{Do: Noted, Quiet: true, Why: BootText(c.Set)}
 	v.returnNodes(w, c, true, action.ReturnNodes{Nodes: nodes, Extra: FailedBoots(w, nodes), Reason: v.Why, Then: action.Requeue})
 	return v

@@ -62,7 +62,7 @@ func noteIncomplete(w *demand.Wanted) {
 func beingLeft(w *demand.Wanted) map[*config.NodeSet]bool {
 	left := map[*config.NodeSet]bool{}
 	for _, in := range w.Machines {
-		if m := in.Node; m != nil && in.Ours && !m.Static && (in.Leaving() || m.Owner() == nil) {
+		if m := in.Node; m != nil && in.Ours && !m.Static && (in.Leaving() || m.Owner == nil) {
 			left[m.Set] = true
 		}
 	}

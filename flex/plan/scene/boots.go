@@ -118,7 +118,7 @@ func (s builder) watchBoot(m *Node, b *NodeSet) {
 // wantedSince returns when an instance of the node was created, or when Slurm allocated the node to
 // the job that waits for it, if that is later.
 func (m *Node) wantedSince(in Machine) time.Time {
-	if job := m.Owner(); job != nil {
+	if job := m.Owner; job != nil {
 		return Later(in.Created, job.Start)
 	}
 	return in.Created

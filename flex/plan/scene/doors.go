@@ -91,7 +91,7 @@ func (s builder) addDoors() {
 		taker.State, taker.Nodes, taker.Start, taker.Reservation = slurm.JobConfiguring, d.Nodes, d.At, ""
 		d.Taker = &taker
 		for _, m := range s.NodesNamed(d.Nodes) {
-			if m.Door != nil || m.Owner() != nil { // a node that another job has got is none of the door's
+			if m.Door != nil || m.owner() != nil { // a node that another job has got is none of the door's
 				continue
 			}
 			m.Door = d

@@ -24,7 +24,7 @@ func (s builder) addJob(j *slurm.Job) {
 // running on it. A completing job still shows all the nodes that it had, even if another job waits
 // for them, so a completing job does not count on a node with an owner.
 func (m *Node) hasComeUp() bool {
-	owned := m.Owner() != nil
+	owned := m.owner() != nil
 	return m.Power == Rising && slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool {
 		return j.State.AtWork() && (j.State != slurm.JobCompleting || !owned)
 	})

@@ -46,7 +46,7 @@ func (s builder) isLeftover(in Machine) bool {
 	if m == nil || m.Power != Rising {
 		return false
 	}
-	job := m.Owner()
+	job := m.Owner
 	if job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) {
 		return false
 	}

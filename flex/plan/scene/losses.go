@@ -117,7 +117,7 @@ func (s builder) addLosses() {
 		m.Ended = s.endOf(m.Name)
 		m.LostBy = s.lossOf(m)
 		m.IsLost = s.isLost(m)
-		if m.LostBy == "" || m.Owner() == nil {
+		if m.LostBy == "" || m.Owner == nil {
 			continue
 		}
 		l := Loss{NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Cause: m.LostBy, Certain: m.IsLost, Ended: m.Ended}

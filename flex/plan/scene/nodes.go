@@ -27,7 +27,8 @@ type Node struct {
 	Index  int
 	Static bool // one of its nodeset's static nodes
 	Power  slurm.Power
-	At     int // its index in Scene.Nodes
+	Owner  *slurm.Job // the first of the holders that is not completing; nil: no such job
+	At     int        // its index in Scene.Nodes
 	// Something in the cloud that concerns the node, or its whole region, could not be read.
 	IsUnread bool
 
@@ -84,9 +85,8 @@ func (s builder) addNodes() {
 	}
 }
 
-// Owner returns the first holder of the node, among those that hold it and are not
-// completing; nil if no such job exists.
-func (m *Node) Owner() *slurm.Job {
+// owner returns the value of Owner for the present holders.
+func (m *Node) owner() *slurm.Job {
 	for _, j := range m.Holders {
 		if j.State != slurm.JobCompleting {
 			return j

@@ -99,6 +99,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 	s.sortGroups()
 	for _, m := range s.Nodes {
 		slices.SortFunc(m.Holders, s.byClaim(m))
+		m.Owner = m.owner()
 	}
 	s.addMachines()
 	s.addEnds()

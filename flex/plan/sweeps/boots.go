@@ -27,7 +27,7 @@ func replaceUnhealthy(s *Step) {
 		if record := rules.FailedBoots(s.Wanted, change.Nodes)[m.Name]; record != "" {
 			change.Extra = &record
 		}
-		if job := m.Owner(); job != nil {
+		if job := m.Owner; job != nil {
 			change.Jobs = []uint32{job.ID}
 			s.notify(job.ID, memo.OwnComment+memo.Done{Deed: memo.Again, Reason: why}.String(), action.About(change).Queue)
 		}
@@ -43,13 +43,13 @@ func powerDownLate(s *Step) {
 		records := rules.FailedBoots(s.Wanted, b.Late)
 		for _, name := range b.Late {
 			m, change := s.Node(name), action.SetNodes{Nodes: []string{name}, Why: action.Why(reason)}
-			if m.Owner() == nil {
+			if m.Owner == nil {
 				change = powerDown("power_down_force", reason, name)
 			}
 			if record := records[name]; record != "" {
 				change.Extra = &record
 			}
-			if m.Owner() == nil || change.Extra != nil && isReplaced(s.Wanted, m) && !b.Records[name].Last.Equal(b.LastMade(m).Truncate(time.Second)) {
+			if m.Owner == nil || change.Extra != nil && isReplaced(s.Wanted, m) && !b.Records[name].Last.Equal(b.LastMade(m).Truncate(time.Second)) {
 				s.do(change)
 			}
 		}

@@ -23,14 +23,14 @@ func takeDownLost(s *Step) {
 			continue
 		}
 		switch broken := func(in scene.Machine) bool { return in.Lost() }; {
-		case m.LostBy == "" && m.State.Power() == scene.On && m.Owner() != nil && !s.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
+		case m.LostBy == "" && m.State.Power() == scene.On && m.Owner != nil && !s.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
 			s.Soon = true // the machine runs, or is broken in another list, too
 		case m.LostBy == "":
 		case !m.IsLost:
 			s.Soon = true // the machine shows again, or is missing again
-		case m.Owner() != nil && !s.AreCovered(m.Owner()):
+		case m.Owner != nil && !s.AreCovered(m.Owner):
 			s.Soon = true // the job's other nodes are closed
-		case m.Owner() != nil:
+		case m.Owner != nil:
 			lost[m.Name] = true
 		}
 	}

@@ -112,7 +112,7 @@ func powerDownOnIdle(s *Step) {
 	}
 	var names []string
 	for _, m := range s.Nodes {
-		job := m.Owner()
+		job := m.Owner
 		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Static || !s.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}

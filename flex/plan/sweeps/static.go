@@ -52,7 +52,7 @@ func renewStatic(s *Step) {
 func placesOfStatic(w *demand.Wanted) rules.Places {
 	p := rules.PlacesNow(w)
 	for _, m := range w.Nodes {
-		if m.Static && m.Owner() == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
+		if m.Static && m.Owner == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
 			len(m.Requests) == 0 {
 			p.Take(renewal(w, m))
 		}

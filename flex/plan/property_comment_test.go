@@ -43,6 +43,7 @@ func TestEachKindOfActionIsClassified(t *testing.T) {
 // ending action needs that action. No later comment of the plan replaces that AdminComment.
 func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 	for i, a := range p.Actions {
+		about := action.About(a)
 		for _, job := range s.ended(a) {
 			last := -1
 			for k, c := range p.Actions {
@@ -53,15 +54,15 @@ func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 			requeue, _ := a.(action.RequeueJob)
 			switch {
 			case last > i:
-				wrong = append(wrong, fmt.Sprintf("job %d reads it afterwards: %s", job, action.About(a).Text))
+				wrong = append(wrong, fmt.Sprintf("job %d reads it afterwards: %s", job, about.Text))
 			case last < 0 && !saysWhyOf(a, s.snap.Told[job]):
-				wrong = append(wrong, fmt.Sprintf("job %d, told %q, reads nothing: %s", job, s.snap.Told[job], action.About(a).Text))
-			case last >= 0 && (action.About(p.Actions[last]).Queue != action.About(a).Queue || !requeue.Urgent && !action.Needs(a, p.Actions[last])):
-				wrong = append(wrong, fmt.Sprintf("nothing waits for the AdminComment of job %d: %s", job, action.About(a).Text))
+				wrong = append(wrong, fmt.Sprintf("job %d, told %q, reads nothing: %s", job, s.snap.Told[job], about.Text))
+			case last >= 0 && (action.About(p.Actions[last]).Queue != about.Queue || !requeue.Urgent && !action.Needs(a, p.Actions[last])):
+				wrong = append(wrong, fmt.Sprintf("nothing waits for the AdminComment of job %d: %s", job, about.Text))
 			}
 		}
 		if back, ok := a.(action.ReturnNodes); ok && back.Reason == "" {
-			wrong = append(wrong, fmt.Sprintf("no reason: %s", action.About(a).Text))
+			wrong = append(wrong, fmt.Sprintf("no reason: %s", about.Text))
 		}
 	}
 	return wrong

@@ -64,7 +64,8 @@ func asksForNoNodeTwice(s *sight, p plan.Plan) (wrong []string) {
 func saysWhy(_ *sight, p plan.Plan) (wrong []string) {
 	lines := p.Problems.Texts()
 	for _, a := range p.Actions {
-		lines = append(lines, action.About(a).Text, a.Because(), action.About(a).Queue)
+		about := action.About(a)
+		lines = append(lines, about.Text, a.Because(), about.Queue)
 	}
 	for _, line := range lines {
 		if line == "" || strings.Contains(line, "\n") {

@@ -111,7 +111,7 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 func TestRequestIsCancelledOnlyAfterItsOwnerIsNotified(t *testing.T) {
 	cfg := withRequests(1)
 	p := planOf(cfg, seen(hogged(1, mig.Accepted), asked(time.Hour), awaits(9, "alpha-a3-9"), important(1000)))
-	at := slices.IndexFunc(p.Actions, func(a action.Action) bool { _, cancels := a.(action.CancelRequest); return cancels })
+	at := slices.IndexFunc(p.Actions, is[action.CancelRequest])
 	tells := slices.IndexFunc(p.Actions, func(a action.Action) bool { c, ok := a.(action.CommentJob); return ok && c.Job == 1 })
 	require.Less(t, tells, at)
 	assert.Equal(t, action.About(p.Actions[tells]).Queue, action.About(p.Actions[at]).Queue)

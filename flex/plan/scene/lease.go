@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -105,19 +104,6 @@ func (in Machine) Ending() string {
 		return "its lease ends"
 	}
 	return "maintenance of its host begins"
-}
-
-// endOf returns the value of Node.Ended.
-func (s builder) endOf(node string) (end time.Time) {
-	for _, h := range s.Holds {
-		if h.Kind == memo.LeaseHold && slices.Contains(h.Nodes, node) && s.IsOld(h.At, 0) {
-			end = Later(end, h.At)
-		}
-	}
-	if seen := s.Seen.Ends[node]; !end.IsZero() && seen.Truncate(time.Minute).Equal(end) && s.IsOld(seen, 0) {
-		return seen
-	}
-	return end
 }
 
 // End is when a job's first machine ends, and why.

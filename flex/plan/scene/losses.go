@@ -113,8 +113,18 @@ func (m *Node) IsTakenDown() bool {
 
 // addLosses finds the lost machines, and joins the losses of the same jobs for the same cause.
 func (s builder) addLosses() {
+	for _, h := range s.Holds {
+		if h.Kind != memo.LeaseHold || !s.IsOld(h.At, 0) {
+			continue
+		}
+		for _, m := range s.NodesNamed(h.Nodes) {
+			m.Ended = Later(m.Ended, h.At)
+		}
+	}
 	for _, m := range s.Nodes {
-		m.Ended = s.endOf(m.Name)
+		if seen := s.Seen.Ends[m.Name]; !m.Ended.IsZero() && seen.Truncate(time.Minute).Equal(m.Ended) && s.IsOld(seen, 0) {
+			m.Ended = seen
+		}
 		m.LostBy = s.lossOf(m)
 		m.IsLost = s.isLost(m)
 		if m.LostBy == "" || m.Owner == nil {

@@ -355,7 +355,7 @@ func coverOf(w *demand.Wanted, m *scene.Node) memo.Cover {
 
 // isOver reports whether an idle node has been kept for long enough.
 func isOver(s *scene.Scene, m *scene.Node) bool {
-	end, _ := endingOf(s, m)
+	end, _ := endingOf(m)
 	until := scene.KeptUntil(m.Set, *m.Node, end)
 	return !until.IsZero() && s.IsOld(until, 0)
 }

@@ -27,7 +27,7 @@ func powerDownKept(s *Step) {
 			}
 			continue
 		}
-		end, ends := endingOf(s.Scene, m)
+		end, ends := endingOf(m)
 		until := scene.KeptUntil(m.Set, *m.Node, end)
 		if until.IsZero() || !s.IsOld(until, 0) {
 			continue
@@ -53,7 +53,7 @@ func isOpen(w *demand.Wanted, m *scene.Node, sets map[*config.NodeSet]bool) bool
 }
 
 // endingOf returns when the node's machine ends, and the reason; zero if it never ends.
-func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
+func endingOf(m *scene.Node) (end time.Time, ends string) {
 	for _, in := range m.Machines {
 		if in.Ours && !in.Until().IsZero() {
 			end, ends = in.Until(), in.Ending()

@@ -141,14 +141,9 @@ func Outsider(in Machine) Problem {
 // countMembers compares what each group counts with what the list shows.
 func (s builder) countMembers() {
 	for _, g := range slices.Concat(s.Seen.Groups, s.Seen.Foreign) {
-		of, members := noted(s.groups, g.ID()), s.Seen.Members[g.ID()]
-		var creating bool
-		of.Hidden, creating = g.Hidden(of.staying)
-		of.Creates = of.Hidden > 0 && creating
-		_, read := s.Seen.Members[g.ID()]
-		if of.namesMembers = read && members.Err == nil; of.namesMembers {
-			of.Members = members.All
-		}
+		of := noted(s.groups, g.ID())
+		hidden, creating := g.Hidden(of.staying)
+		of.Hidden, of.Creates = hidden, hidden > 0 && creating
 		of.MayHold = of.Hidden > 0 && (!of.namesMembers || slices.ContainsFunc(of.Members, func(m mig.Member) bool { return !m.Lost() }))
 	}
 }

@@ -32,6 +32,11 @@ type Machine struct {
 }
 
 func (s builder) addMachines() {
+	for id, members := range s.Seen.Members {
+		if of := noted(s.groups, id); members.Err == nil {
+			of.Members, of.namesMembers = members.All, true
+		}
+	}
 	s.Machines = make([]Machine, len(s.Seen.Instances))
 	var last mig.GroupID
 	var of *Group
@@ -77,8 +82,7 @@ func (s builder) machine(in *mig.Instance, of *Group) Machine {
 	case of.Owned != nil:
 		m.Origin = of.Owned.Stamp
 	}
-	members, read := s.Seen.Members[in.GroupID()]
-	m.Outsider = read && members.Err == nil && !slices.ContainsFunc(members.All, func(m mig.Member) bool {
+	m.Outsider = of.namesMembers && !slices.ContainsFunc(of.Members, func(m mig.Member) bool {
 		return m.Name == in.Name && (m.Zone == "" || m.Zone == in.Zone)
 	})
 	return m

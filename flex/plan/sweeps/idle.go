@@ -22,7 +22,7 @@ func powerDownKept(s *Step) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
-			if isLeft(s.Wanted, m) || sets[m.Set] && m.Cover && wasForAJob(m) {
+			if isLeft(m) || sets[m.Set] && m.Cover && wasForAJob(m) {
 				s.do(powerDown("power_down", "its job has left it", m.Name))
 			}
 			continue
@@ -64,6 +64,6 @@ func endingOf(m *scene.Node) (end time.Time, ends string) {
 
 // isLeft reports whether the machine of an idle node in a nodeset with salvage was created for a
 // job that has left the node. A machine that the cover closes may still get a door.
-func isLeft(w *demand.Wanted, m *scene.Node) bool {
+func isLeft(m *scene.Node) bool {
 	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && m.HasMachine() && wasForAJob(m)
 }

@@ -35,7 +35,7 @@ func reserve(s *Step) {
 		unknown[name] = want[name] == nil
 		for _, node := range r.Nodes {
 			m := s.Node(node)
-			if m == nil || mayHaveLease(s.Scene, m) {
+			if m == nil || mayHaveLease(m) {
 				want[name] = append(want[name], node)
 				unknown[name] = unknown[name] && m == nil
 			}
@@ -98,7 +98,7 @@ func leaseGrace(cfg *config.Config) time.Duration {
 // mayHaveLease reports whether the node may still have the machine that it is reserved for. Either
 // the machine could not be read, or the node is up and lacks another machine of ours with a known
 // end or without an end.
-func mayHaveLease(s *scene.Scene, m *scene.Node) bool {
+func mayHaveLease(m *scene.Node) bool {
 	switch {
 	case m.IsUnread, m.Power == scene.Unclear:
 		return true

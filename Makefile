@@ -10,7 +10,7 @@ KUBERNETES ?= /var/tmp/slurmflex/kubernetes
 
 # The packages of the product that start goroutines, or serve several at once. make nightly adds all others, of which
 # ./cmd/slurmflex starts hundreds of processes.
-RACE ?= ./flex ./flex/apply ./flex/check ./flex/cost ./flex/estimate ./flex/history ./flex/leader ./flex/memory ./flex/metrics ./flex/observe ./flex/setup ./flex/terminal ./flex/wake ./flex/web ./mig/gce ./slurm/scontrol
+RACE ?= ./flex ./flex/apply ./flex/cost ./flex/estimate ./flex/history ./flex/leader ./flex/memory ./flex/metrics ./flex/observe ./flex/setup ./flex/terminal ./flex/wake ./flex/web ./mig/gce ./slurm/scontrol
 
 # Tests of ./flex that make unit runs without the race detector.
 LONG ?= ^Test(DeathAtAnyCall|LostAnswersChangeNothing|HourWithHundredWaitingJobs|FiveThousand|ThousandJobsRun)

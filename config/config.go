@@ -92,7 +92,7 @@ func cutOff(path string, data []byte) error {
 // read reads the file. It stops one byte after MaxSize, which is enough for Parse to refuse the
 // content.
 func read(path string) ([]byte, error) {
-	f, err := regular.OpenPipe(path)
+	f, err := regular.Open(path, true)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w; create the file or use another path", err)

@@ -356,7 +356,6 @@ func TestNodesetWithCapacityIsOursWithoutALease(t *testing.T) {
 	text := c.Effective()
 	assert.Equal(t, without(c), without(parse(t, string(text))), "config check --effective keeps the capacity")
 	assert.True(t, c.IsOurs(c.Partitions[0]))
-	assert.True(t, c.LongerThanLeases(c.Partitions[0]))
 	assert.Zero(t, c.LongestJob(c.Partitions[0]))
 	spot := parse(t, strings.Replace(minimal, "dws_flex: {}", "capacity: spot\n    spot: true", 1)).NodeSets[0]
 	assert.Equal(t, Spot, spot.Flex.Capacity)

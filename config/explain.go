@@ -10,23 +10,23 @@ import (
 // Explanation describes a key of the configuration file for people. Unknown parts are empty.
 type Explanation struct {
 	Path    string // such as nodeset.NAME.dws_flex.keep_idle
+	Meaning string // all about the key
 	Doc     string
-	Values  string
 	Default string // "required" for a key that must be set
 }
 
 var named = regexp.MustCompile(`^(partitions|nodeset|slurmflex\.regions)\.[^.]+`)
 
-// Meaning returns all about the key as one text.
-func (e Explanation) Meaning() string {
-	text := e.Doc + " Values: " + e.Values + "."
-	switch e.Default {
+// meaningOf returns all about a key as one text.
+func meaningOf(f field) string {
+	text, unset := docOf(f)+" Values: "+valuesOf(f)+".", defaultOf(f)
+	switch unset {
 	case "":
 		return text
 	case "required":
 		return text + " Required."
 	}
-	return text + " Default: " + e.Default + "."
+	return text + " Default: " + unset + "."
 }
 
 // Explain explains the key with a path, or with the last parts of one, and the keys below it. An
@@ -59,7 +59,7 @@ func explained(t reflect.Type, path string) []Explanation {
 		if f.capacity == "only" {
 			at = strings.TrimSuffix(path, "dws_flex.")
 		}
-		keys = append(keys, Explanation{at + key, docOf(f), valuesOf(f), defaultOf(f)})
+		keys = append(keys, Explanation{at + key, meaningOf(f), docOf(f), defaultOf(f)})
 		inner := f.is
 		if inner.Kind() == reflect.Slice {
 			inner, key = inner.Elem(), key+".NAME"

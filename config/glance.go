@@ -9,11 +9,6 @@ type Glance struct {
 	HTTPAddress string
 }
 
-// Glance returns the daemon's location according to the configuration.
-func (c *Config) Glance() Glance {
-	return Glance{Cluster: c.Cluster, RunDir: c.Options.RunDir, HTTPAddress: c.Options.HTTPAddress}
-}
-
 // These patterns match the keys of a Glance anywhere in a file, even in one that is not valid YAML.
 // They skip comments.
 var (

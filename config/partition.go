@@ -93,34 +93,6 @@ func (c *Config) LongestJob(p Partition) time.Duration {
 	return longest
 }
 
-// LongerThanLeases reports whether jobs of a slurmflex partition may run longer than any lease.
-// That is true if each of its nodesets either requeues jobs before a lease ends or does not have
-// leases.
-func (c *Config) LongerThanLeases(p Partition) bool {
-	return c.IsOurs(p) && !slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool {
-		return set.Flex != nil && set.Flex.MaxRunDuration > 0 && set.Flex.OnLeaseEnd != RequeueFirst
-	})
-}
-
-// LeasesFollow reports whether leases in a partition follow the time limits of jobs.
-func (c *Config) LeasesFollow(p Partition) bool {
-	return slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool { return set.Flex != nil && set.Flex.UseJobDuration })
-}
-
-// KeepIdle returns the longest time that keep_idle or salvage may keep a node of the partition
-// idle; 0 if neither does.
-func (c *Config) KeepIdle(p Partition) (longest time.Duration) {
-	for _, set := range c.SetsOf(p) {
-		if set.Flex != nil {
-			longest = max(longest, set.Flex.KeepIdle)
-			if set.Flex.Salvage {
-				longest = max(longest, set.Flex.SalvageTimeout)
-			}
-		}
-	}
-	return longest
-}
-
 // readPartitions reads the partitions, sorted by name. known has all nodesets.
 func readPartitions(root *section, known []*NodeSet) []Partition {
 	var names []string

@@ -45,21 +45,22 @@ func TestFailedGroupStopsNoOther(t *testing.T) {
 // to once a minute.
 func TestRejectedNodeUpdateStopsNoOther(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.slurm.frozen = "alpha-one-0"
-		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERING_DOWN") // without a machine
+		require.NoError(w, w.slurm.Cluster.UpdateNodes(w.Context(), []string{"alpha-one-0"}, slurm.NodeChange{State: "power_down_force"}))
+		time.Sleep(2 * time.Second)
+		w.slurm.Freeze("alpha-one-0", true)
 		// The partition is exclusive: the job's nodes will be powered down after the job.
 		w.oneJob()
 		assert.Equal(w, 1, w.mustPass().Failed)
-		assert.True(w, w.slurm.nodes["alpha-a3-0"].State.Has(slurm.PowerDown), "in the same pass")
+		assert.True(w, w.slurm.state("alpha-a3-0").Has(slurm.PowerDown), "in the same pass")
 		assert.Contains(w, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
 		w.passes(600, time.Second)
 		tries := slices.DeleteFunc(w.slurm.updated(), func(u string) bool { return u != "alpha-one-0 resume " })
 		assert.InDelta(w, 10+5, len(tries), 2, "in ten minutes")
 
-		w.slurm.frozen = ""
+		w.slurm.Freeze("alpha-one-0", false)
 		time.Sleep(time.Minute)
 		w.mustPass()
-		assert.Equal(w, "IDLE+CLOUD+POWERED_DOWN", w.slurm.nodes["alpha-one-0"].State.String())
+		assert.Equal(w, "IDLE+CLOUD+POWERED_DOWN", w.slurm.state("alpha-one-0").String())
 	})
 }
 
@@ -113,18 +114,21 @@ func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
 		w.slurm.cfg.NodeSets[0].Flex.MaxAttempts = 1
 		w.refuses("regionInstanceGroupManagerResizeRequests.insert", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
 		w.oneJob()
-		back := 0
+		back, waited := 0, false
+		w.slurm.rows = func(j *slurm.Job) {
+			if j.State == slurm.JobPending {
+				j.State = slurm.JobExpediting
+			}
+		}
 		for range 20 * 60 {
 			w.mustPass()
 			time.Sleep(time.Second)
-			switch j := w.slurm.jobs[1]; j.State {
-			case slurm.JobPending:
+			waits := w.slurm.JobState(1) == slurm.JobPending
+			if waits && !waited {
 				back++
-				j.State = slurm.JobExpediting
-			case slurm.JobExpediting:
-				w.oneJob()
-				w.slurm.jobs[1].Start = time.Now()
+				require.NoError(w, w.slurm.Start(1))
 			}
+			waited = waits
 		}
 		assert.Equal(w, 5, w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"], "at 0, 1, 3, 7 and 15 minutes")
 		assert.Equal(w, 5, back, "once for each that failed")
@@ -172,7 +176,9 @@ func TestHangingActionDelaysNoOther(t *testing.T) {
 func TestHundredJobsWaitOnlyForTheRateLimitAndLogLittle(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.soldOut()
-		w.widen(100)
+		w.slurm.cfg.NodeSets[0].DynamicMax = 100
+		w.slurm = newController(w.Context(), w.slurm.cfg)
+		w.begin()
 		for i := range 100 {
 			w.slurm.submit(uint32(i+1), "train", fmt.Sprintf("alpha-a3-%d", i))
 		}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"slurmflex/flex/apply"
 	"slurmflex/flex/leader"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -36,12 +35,6 @@ type Down struct {
 // stuckAfter is the number of consecutive looks without progress after which Run stops: no action
 // succeeded between them, and nothing was under way.
 const stuckAfter = 5
-
-// Look returns the takedown plan and changes nothing.
-func (d *Down) Look(ctx context.Context) (takedown.Plan, error) {
-	_, p, err := d.look(ctx)
-	return p, err
-}
 
 // Run tears everything down and returns what is left: nothing, or what further waiting or retries
 // would not remove. With an error it returns what the last successful look found.
@@ -81,7 +74,7 @@ func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
 
 // pass looks and acts once, under the lock.
 func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
-	release, err := d.Lock.TakeForPart(ctx)
+	release, err := d.Lock.Take(ctx, true)
 	if err != nil {
 		return takedown.Plan{}, err
 	}
@@ -91,7 +84,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	}
 	d.R.sign(d.Lock)
 	d.R.flights.Forget()
-	s, p, err := d.look(ctx)
+	s, p, err := d.Look(ctx)
 	if err != nil {
 		return takedown.Plan{}, err
 	}
@@ -99,16 +92,16 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	if d.Say != nil {
 		d.Say(p)
 	}
-	d.R.Watch.Saw(s, due)
+	d.R.Watch.saw(s, due)
 	hands := d.R.hands()
 	hands.Did, hands.ClosePartition = d.did, d.ClosePartition
-	d.R.flights.Apply(ctx, hands, due.Actions, nil, 2*apply.Limit)
+	d.R.flights.Apply(ctx, hands, due.Actions, nil, untilEnded)
 	return p, nil
 }
 
 // did records a successful action, and reports each action.
 func (d *Down) did(a action.Action, begun time.Time, took time.Duration, err error) {
-	d.R.Watch.Did(a, begun, took, err)
+	d.R.Watch.did(a, begun, took, err)
 	if err != nil {
 		return
 	}
@@ -130,7 +123,8 @@ func (d *Down) soFar() (done int, told map[uint32]bool) {
 	return d.done, maps.Clone(d.told)
 }
 
-func (d *Down) look(ctx context.Context) (*scene.Scene, takedown.Plan, error) {
+// Look returns the observation and the takedown plan, and changes nothing.
+func (d *Down) Look(ctx context.Context) (*scene.Scene, takedown.Plan, error) {
 	snap, err := d.observe(ctx)
 	if err != nil {
 		return nil, takedown.Plan{}, err

@@ -37,7 +37,6 @@ func (w *world) down(jobs takedown.Jobs) takedown.Plan {
 func (w *world) inUse() {
 	w.Helper()
 	w.running(1, "train", "alpha-a3-[0-1]")
-	w.slurm.jobs[1].State = slurm.JobRunning
 	w.waiting(2, "train", "alpha-a3-2")
 	stranger := mig.GroupSpec{
 		Name: "alpha-b-a3-job-1", Region: us, Template: "projects/demo/regions/us-central1/instanceTemplates/flex", Zones: []string{us + "-a"},
@@ -59,8 +58,8 @@ func TestDownCompletesAfterDeathAtAnyCall(t *testing.T) {
 					require.True(w, w.down(takedown.Requeue).Done(), "it died at call %d", last)
 					w.owns(strangers)
 					assert.Equal(w, map[uint32]slurm.JobState{1: slurm.JobPending, 2: slurm.JobPending}, w.slurm.queue())
-					assert.Regexp(w, `^flex-start: requeued at 2000-\S+Z: its nodes are taken down$`, w.slurm.comment[1])
-					assert.Contains(w, w.slurm.closed, "train")
+					assert.Regexp(w, `^flex-start: requeued at 2000-\S+Z: its nodes are taken down$`, w.slurm.comment(1))
+					assert.False(w, w.observed().Partitions[1].Up)
 					calls = max(calls, w.wire.calls)
 				})
 			}
@@ -73,7 +72,6 @@ func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false}}
 		w.running(1, "train", "alpha-a3-0")
-		w.slurm.jobs[1].State = slurm.JobRunning
 		w.slurm.unwritable = errors.New("slurm_update error: Socket timed out")
 		time.AfterFunc(2*time.Second, func() {
 			defer locked(&w.slurm.mu)()
@@ -83,7 +81,7 @@ func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
 		assert.Equal(w, "1 instance, 1 group, 0 requests, 0 policies, 1 reservation", left.Left.String())
 		const told = "flex-start: its nodes will be taken down, and Slurm would not requeue it"
 		assert.Equal(w, []string{"1: " + told}, w.slurm.notices, "once Slurm has stored the AdminComment")
-		assert.Equal(w, told, w.slurm.comment[1])
+		assert.Equal(w, told, w.slurm.comment(1))
 		require.True(w, w.down(takedown.Now).Done())
 		assert.Empty(w, w.slurm.queue())
 		assert.Empty(w, w.owned())

@@ -37,7 +37,7 @@ type faces struct {
 	comment []string
 }
 
-func (f *faces) Did(a action.Action, _ time.Time, _ time.Duration, err error) {
+func (f *faces) did(a action.Action, _ time.Time, _ time.Duration, err error) {
 	defer locked(&f.mu)()
 	if err == nil || !f.failed.IsZero() {
 		return
@@ -48,9 +48,9 @@ func (f *faces) Did(a action.Action, _ time.Time, _ time.Duration, err error) {
 	}
 }
 
-func (f *faces) Stood(err error) { assert.NoError(f.w, err) }
+func (f *faces) stood(err error) { assert.NoError(f.w, err) }
 
-func (f *faces) Saw(s *scene.Scene, p plan.Plan) {
+func (f *faces) saw(s *scene.Scene, p plan.Plan) {
 	snap := s.Seen
 	defer locked(&f.mu)()
 	if f.failed.IsZero() || snap.Begun.Before(f.failed) {
@@ -103,7 +103,7 @@ func TestFailingCallReadsTheSameEverywhere(t *testing.T) {
 		}
 		w.fault(c.fault)
 		f := &faces{w: w, words: c.words}
-		w.Watch = Watchers{f}
+		w.Watch = Watchers{{Saw: f.saw, Did: f.did, Stood: f.stood}}
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		stop := w.daemon(nil)
 		time.Sleep(10 * time.Minute)

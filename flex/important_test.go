@@ -58,7 +58,7 @@ func TestImportantJobStartsAmongManySmallJobs(t *testing.T) {
 						time.Sleep(time.Second)
 						cluster.Step()
 						if i%10 == 0 {
-							_, _ = r.Pass(t.Context())
+							_, _ = r.pass(t.Context(), untilEnded)
 						}
 					}
 				}

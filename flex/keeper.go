@@ -11,7 +11,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/plan/sweeps"
 	"slurmflex/flex/wake"
@@ -34,14 +33,14 @@ type doorScheduler interface {
 	SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error
 }
 
-// Keeper is a Watcher that looks at pending jobs between the daemon's passes. It opens a job's door
+// Keeper looks at pending jobs between the daemon's passes. It opens a job's door
 // within a second after the job's last machine has registered, and requests a pass when Slurm has
-// planned a job for the first time, or when a job has left machines that others may use.
+// planned a job for the first time, or when a job has left machines that others may use. It works only while Run runs.
 type Keeper struct {
-	slurm doorScheduler
-	log   *zap.Logger
-	now   func() time.Time
-	call  chan<- wake.Call
+	Slurm doorScheduler
+	Log   *zap.Logger
+	Now   func() time.Time
+	Call  chan<- wake.Call // requests passes
 
 	mu    sync.Mutex // guards the fields below
 	near  []sweeps.NearDoor
@@ -51,15 +50,11 @@ type Keeper struct {
 	ours  bool            // this host makes the passes
 }
 
-var _ Watcher = (*Keeper)(nil)
+// Watcher returns what the keeper must see of the passes.
+func (k *Keeper) Watcher() Watcher { return Watcher{Saw: k.saw, Stood: k.stood} }
 
-// NewKeeper returns a keeper that requests passes through call. It works only while Run runs.
-func NewKeeper(s doorScheduler, call chan<- wake.Call, log *zap.Logger, now func() time.Time) *Keeper {
-	return &Keeper{slurm: s, log: log, now: now, call: call}
-}
-
-// Saw records the doors and the waiting jobs that a pass saw.
-func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
+// saw records the doors and the waiting jobs that a pass saw.
+func (k *Keeper) saw(s *scene.Scene, _ plan.Plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.near, k.inUse, k.pends = sweeps.NearDoors(s), sweeps.NodesInUse(s), s.Config.Options.Waiting == config.Pending
@@ -74,11 +69,8 @@ func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
 	}
 }
 
-// Did does nothing.
-func (k *Keeper) Did(action.Action, time.Time, time.Duration, error) {}
-
-// Stood records whether this host makes the passes.
-func (k *Keeper) Stood(err error) {
+// stood records whether this host makes the passes.
+func (k *Keeper) stood(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ours = err == nil; !k.ours {
@@ -116,9 +108,9 @@ func (k *Keeper) open(ctx context.Context) {
 		names = append(names, d.Awaits...)
 	}
 	slices.Sort(names)
-	nodes, err := k.slurm.NodesNamed(ctx, slices.Compact(names))
+	nodes, err := k.Slurm.NodesNamed(ctx, slices.Compact(names))
 	if err != nil {
-		k.log.Debug("nodes of waiting jobs not read", zap.Error(err))
+		k.Log.Debug("nodes of waiting jobs not read", zap.Error(err))
 		return
 	}
 	up := map[string]bool{}
@@ -129,12 +121,12 @@ func (k *Keeper) open(ctx context.Context) {
 		if slices.ContainsFunc(d.Awaits, func(name string) bool { return !up[name] }) {
 			continue
 		}
-		err := k.slurm.SetReservation(ctx, d.Name, slurm.ReservationChange{Start: k.now()})
+		err := k.Slurm.SetReservation(ctx, d.Name, slurm.ReservationChange{Start: k.Now()})
 		if err != nil && !errors.Is(err, slurm.ErrReservationStarted) {
-			k.log.Debug("reservation of a job not opened", zap.String("job", d.Address), zap.Error(err))
+			k.Log.Debug("reservation of a job not opened", zap.String("job", d.Address), zap.Error(err))
 			continue // the next pass opens the door
 		}
-		k.log.Info("reservation of a job opened", zap.String("job", d.Address), zap.String("nodes", slurm.Fold(d.Nodes)))
+		k.Log.Info("reservation of a job opened", zap.String("job", d.Address), zap.String("nodes", slurm.Fold(d.Nodes)))
 		k.forget(d.Door)
 		k.wake()
 	}
@@ -156,9 +148,9 @@ func (k *Keeper) watch(ctx context.Context) {
 	if !ours {
 		return
 	}
-	jobs, err := k.slurm.PendingJobs(ctx)
+	jobs, err := k.Slurm.PendingJobs(ctx)
 	if err != nil {
-		k.log.Debug("pending jobs not read", zap.Error(err))
+		k.Log.Debug("pending jobs not read", zap.Error(err))
 		return
 	}
 	if slices.ContainsFunc(jobs, func(j slurm.Job) bool { return isPlanned(&j) && !known[row(&j)] }) || len(jobs) > 0 && k.anyLeft(ctx, inUse) {
@@ -171,9 +163,9 @@ func (k *Keeper) anyLeft(ctx context.Context, inUse []string) bool {
 	if len(inUse) == 0 {
 		return false
 	}
-	nodes, err := k.slurm.NodesNamed(ctx, inUse)
+	nodes, err := k.Slurm.NodesNamed(ctx, inUse)
 	if err != nil {
-		k.log.Debug("nodes in use not read", zap.Error(err))
+		k.Log.Debug("nodes in use not read", zap.Error(err))
 		return false
 	}
 	return slices.ContainsFunc(nodes, func(n slurm.Node) bool { return n.State.IsIdle() })
@@ -182,7 +174,7 @@ func (k *Keeper) anyLeft(ctx context.Context, inUse []string) bool {
 // wake requests a pass, unless a request is already pending.
 func (k *Keeper) wake() {
 	select {
-	case k.call <- wake.Call{Verb: "door"}:
+	case k.Call <- wake.Call{Verb: "door"}:
 	default:
 	}
 }

@@ -36,9 +36,9 @@ func TestKeeperKnowsTheRowOfAnArrayWithSingleTasks(t *testing.T) {
 	w.Snap.Jobs = []slurm.Job{row("2-9", ""), row("0", "slurmflex-alpha.door-7_0-1795262400")}
 	w.Snap.Merged = []slurm.Job{row("0-9", "")}
 	call, q := make(chan wake.Call, 1), &queue{}
-	k := NewKeeper(q, call, zap.NewNop(), time.Now)
-	k.Stood(nil)
-	k.Saw(w.Scene(), plan.Plan{})
+	k := &Keeper{Slurm: q, Log: zap.NewNop(), Now: time.Now, Call: call}
+	k.stood(nil)
+	k.saw(w.Scene(), plan.Plan{})
 	for tasks, calls := range map[string]int{"0-9": 0, "2-9": 0, "0-10": 1} {
 		q.jobs = []slurm.Job{row(tasks, "")}
 		k.watch(t.Context())

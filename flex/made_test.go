@@ -84,7 +84,7 @@ func TestAdminsBlockOutlastsTheDaemonUntilUnblock(t *testing.T) {
 		w.served(2, "train", "alpha-a3-1")
 		assert.Equal(w, []string{"request alpha-a3-job-1/a1 for alpha-a3-0: CANCELLED"}, slices.DeleteFunc(w.owned(), func(line string) bool { return strings.HasPrefix(line, "group ") }))
 		for _, job := range []uint32{1, 2} {
-			assert.Contains(w, w.slurm.comment[job], "nodeset a3 is blocked by an admin: driver update")
+			assert.Contains(w, w.slurm.comment(job), "nodeset a3 is blocked by an admin: driver update")
 		}
 
 		unblocked, err := Unblock(w.Context(), w.slurm, w.Config, "a3")
@@ -125,7 +125,7 @@ func TestRejectedPlacementReturnsNodesAndLeavesNothing(t *testing.T) {
 		w.refuses("resourcePolicies.insert", "PERMISSION_DENIED", "Required 'compute.resourcePolicies.create' permission")
 		w.served(1, "train", "alpha-a3-[0-1]")
 		assert.Empty(w, w.owned(), "no group without its placement")
-		assert.Equal(w, []uint32{1}, w.slurm.held)
-		assert.Contains(w, w.slurm.comment[1], "Required 'compute.resourcePolicies.create' permission")
+		assert.Equal(w, []uint32{1}, w.slurm.held())
+		assert.Contains(w, w.slurm.comment(1), "Required 'compute.resourcePolicies.create' permission")
 	})
 }

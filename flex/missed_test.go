@@ -32,14 +32,14 @@ func TestRestartFindsLostMachineByItsRequest(t *testing.T) {
 // U14
 func TestScheduledEndOfALostMachineIsRemembered(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.running(1, "train", "alpha-a3-[0-1]")
+		w.running(1, "shared", "alpha-a3-[0-1]")
 		w.mustPass()
 		ends := w.observed().Ends
 		require.Contains(w, ends, "alpha-a3-1")
 		require.NoError(w, w.cloud.DeleteVM("alpha-a3-1"))
 		w.mustPass()
 		assert.Equal(w, ends, w.observed().Ends)
-		w.slurm.set("alpha-a3-1", "IDLE+CLOUD+POWERED_DOWN")
+		w.poweredDown("alpha-a3-1")
 		assert.NotContains(w, w.observed().Ends, "alpha-a3-1")
 		assert.Contains(w, w.observed().Ends, "alpha-a3-0")
 	})

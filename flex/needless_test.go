@@ -18,7 +18,7 @@ func TestRequestIsSentOnlyIfTheLastPassStillNeedsIt(t *testing.T) {
 	}{
 		"the job still waits":   {func(*world) {}, 1},
 		"the job was cancelled": {func(w *world) { w.slurm.cancel(1) }, 0},
-		"Slurm does not answer": {func(w *world) { w.slurm.down = errors.New("no answer") }, 1},
+		"Slurm does not answer": {func(w *world) { w.slurm.Down(errors.New("no answer")) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

@@ -14,29 +14,36 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
 	"slurmflex/slurm"
+	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 func TestJobOwnersAreNotified(t *testing.T) {
 	eachStory(t, map[string]func(*world){
 		"a hold of one component of a heterogeneous job notifies all components": func(w *world) {
 			w.soldOut()
-			w.slurm.comment = map[uint32]string{3: "priority raised for the deadline"}
 			for id := range uint32(3) {
 				w.slurm.submit(id+1, "train", fmt.Sprint("alpha-a3-", id))
-				w.slurm.jobs[id+1].HetID, w.slurm.jobs[id+1].HetOffset = 1, id
 			}
-			w.slurm.jobs[4] = &slurm.Job{ID: 4, ArrayID: 4, HetID: 1, HetOffset: 3, State: slurm.JobCancelled}
+			w.slurm.rows = func(j *slurm.Job) {
+				j.HetID, j.HetOffset = 1, j.ID-1
+				if j.ID == 4 {
+					j.State = slurm.JobCancelled
+				}
+			}
+			must.Get(w.slurm.Submit(fakeslurm.JobSpec{Partition: "train", Begin: time.Now().Add(time.Hour)}))
+			require.NoError(w, w.slurm.SetAdminComment(w.Context(), 3, "priority raised for the deadline"))
 			w.settle()
-			assert.Contains(w, w.slurm.comment[2], "flex-start: waiting ")
+			assert.Contains(w, w.slurm.comment(2), "flex-start: waiting ")
 
 			assert.NoError(w, w.cloud.FailRequest("alpha-a3-job-2", "a1", "INVALID_ARGUMENT", "no"))
 			w.mustPass()
-			assert.Equal(w, []uint32{2}, w.slurm.held)
+			assert.Equal(w, []uint32{2}, w.slurm.held())
 			for _, id := range []uint32{1, 2} {
-				assert.Regexp(w, `^flex-start: held( at 2000-\S+Z)?: INVALID_ARGUMENT: no$`, w.slurm.comment[id])
+				assert.Regexp(w, `^flex-start: held( at 2000-\S+Z)?: INVALID_ARGUMENT: no$`, w.slurm.comment(id))
 			}
-			assert.Equal(w, "priority raised for the deadline", w.slurm.comment[3])
-			assert.Empty(w, w.slurm.comment[4], "component 4 has ended: Slurm would refuse it")
+			assert.Equal(w, "priority raised for the deadline", w.slurm.comment(3))
+			assert.Empty(w, w.slurm.comment(4), "component 4 has ended: Slurm would refuse it")
 		},
 		"records are read once and together": func(w *world) {
 			w.running(1, "shared", "alpha-one-0")
@@ -61,13 +68,15 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			assert.ElementsMatch(w, []uint32{1, 2, 3}, w.slurm.asked[0], "also of a job that has its nodes, because it may know when they end")
 		},
 		"the reason of a hold or requeue is read again after a restart": func(w *world) {
-			for id, reason := range map[uint32]string{1: "JobHeldAdmin", 2: slurm.BeginTime, 3: slurm.BeginTime, 4: "Priority"} {
-				w.slurm.submit(id, "train", "")
-				j := w.slurm.jobs[id]
-				j.State, j.Reason, j.Start = slurm.JobPending, reason, time.Now().Add(2*time.Minute)
+			for id := range uint32(2) {
+				w.slurm.submit(id+1, "train", fmt.Sprint("alpha-a3-", id))
+				require.NoError(w, w.slurm.RequeueJob(w.Context(), id+1))
 			}
-			w.slurm.jobs[3].Start = time.Now().Add(time.Hour) // set by the owner's --begin
-			w.slurm.comment = map[uint32]string{1: "flex-start: held: no right"}
+			require.NoError(w, w.slurm.HoldJob(w.Context(), 1))
+			require.NoError(w, w.slurm.SetAdminComment(w.Context(), 1, "flex-start: held: no right"))
+			must.Get(w.slurm.Submit(fakeslurm.JobSpec{Partition: "train", Begin: time.Now().Add(time.Hour)}))
+			must.Get(w.slurm.Submit(fakeslurm.JobSpec{Partition: "train", After: 3}))
+			w.slurm.Step()
 			w.begin()
 			snap, _ := w.look()
 			assert.Len(w, w.slurm.asked, 1)
@@ -80,7 +89,7 @@ func TestJobOwnersAreNotified(t *testing.T) {
 			w.slurm.submit(2, "shared", "alpha-a3-0")
 			w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
 			w.passes(2, 0)
-			assert.Equal(w, []string{"2: flex-start: attempt 1 failed: INVALID_ARGUMENT: no; retrying at 2000-01-01T00:01:02Z"}, w.slurm.notices)
+			assert.Equal(w, []string{"2: flex-start: attempt 1 failed: INVALID_ARGUMENT: no; retrying at 2000-01-01T00:01:04Z"}, w.slurm.notices)
 			assert.Equal(w, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue())
 		},
 	})
@@ -92,7 +101,7 @@ func (w *world) outlives(record slurm.JobRecord) {
 	set.Flex.OnLeaseEnd, set.Flex.LeaseEndWarning = config.RequeueFirst, 10*time.Minute
 	w.slurm.records = map[uint32]slurm.JobRecord{1: record}
 	w.running(1, "shared", "alpha-one-0")
-	w.slurm.jobs[1].Limit, w.slurm.jobs[1].State = slurm.Limit{Kind: slurm.LimitSet, Duration: 5 * time.Hour}, slurm.JobRunning
+	require.NoError(w, w.slurm.SetLimit(1, 5*time.Hour))
 	time.Sleep(set.Flex.MaxRunDuration - 15*time.Minute)
 	w.settle()
 }
@@ -131,8 +140,8 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 		}
 		assert.Equal(w, want.signals, w.slurm.signals)
 		assert.Len(w, w.slurm.notices, want.notices)
-		assert.Equal(w, want.state, w.slurm.jobs[1].State)
-		assert.Contains(w, w.slurm.comment[1], want.comments)
+		assert.Equal(w, want.state, w.slurm.JobState(1))
+		assert.Contains(w, w.slurm.comment(1), want.comments)
 	})
 }
 
@@ -142,7 +151,7 @@ func TestJobIsSignalledOnceByTwoProcesses(t *testing.T) {
 			w.memory.StandBy() // as Run does when Check returns ErrStandby
 			for n := 0; n < 13 && err == nil; n++ {
 				time.Sleep(30 * time.Second)
-				_, err = backup.Pass(ctx)
+				_, err = backup.pass(ctx, untilEnded)
 			}
 			return err
 		},
@@ -157,13 +166,13 @@ func TestJobIsSignalledOnceByTwoProcesses(t *testing.T) {
 		other := &Reconciler{Config: w.Config, Scheduler: w.slurm, Cloud: w.Cloud, Log: zap.NewNop(), Now: time.Now}
 		require.NoError(w, signals(w.Context(), w, other))
 		w.signalledOnce()
-		told := w.slurm.comment[1]
+		told := w.slurm.comment(1)
 		for range 4 {
 			w.mustPass()
 			time.Sleep(30 * time.Second)
 		}
 		w.signalledOnce()
-		assert.Equal(w, told, w.slurm.comment[1])
+		assert.Equal(w, told, w.slurm.comment(1))
 		assert.Equal(w, told, w.memory.Told.All()[1])
 	})
 }
@@ -173,17 +182,18 @@ func TestMessageOfAnotherProcessIsKept(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.waiting(1, "train", "alpha-a3-0")
 		w.synced()
-		require.Contains(w, w.slurm.comment[1], "waiting")
+		require.Contains(w, w.slurm.comment(1), "waiting")
 
 		release := w.takes() // a hook that the daemon did not answer
 		w.lock.Sign()
-		w.slurm.comment[1] = held
-		w.slurm.jobs[1] = &slurm.Job{ID: 1, ArrayID: 1, Partition: "train", State: slurm.JobPending, Reason: "JobHeldAdmin"}
+		require.NoError(w, w.slurm.SetAdminComment(w.Context(), 1, held))
+		require.NoError(w, w.slurm.HoldJob(w.Context(), 1))
+		require.NoError(w, w.slurm.Requeue(1))
 		release()
 
 		for range 2 {
 			w.synced()
-			assert.Equal(w, held, w.slurm.comment[1])
+			assert.Equal(w, held, w.slurm.comment(1))
 		}
 		assert.Equal(w, held, w.memory.Told.All()[1])
 	})
@@ -200,25 +210,25 @@ func TestFailedCommentPreventsTheAction(t *testing.T) {
 	}, func(w *world, actions []action.Action) {
 		w.oneJob()
 		if len(actions) > 1 {
-			w.slurm.jobs[1].State = slurm.JobRunning
+			w.starts()
 		}
-		state := w.slurm.jobs[1].State
+		state := w.slurm.JobState(1)
 		w.slurm.unwritable = errors.New("slurm_update error: Socket timed out")
 		failed := w.hands().Work(w.Context(), actions)
 		if requeue, is := actions[len(actions)-1].(action.RequeueJob); is && requeue.Urgent {
 			assert.Equal(w, 1, failed)
-			assert.Equal(w, slurm.JobPending, w.slurm.jobs[1].State)
+			assert.Equal(w, slurm.JobPending, w.slurm.JobState(1))
 			return
 		}
 		assert.Equal(w, len(actions), failed)
 		assert.Empty(w, w.slurm.updated())
-		assert.Empty(w, w.slurm.held)
-		assert.Equal(w, state, w.slurm.jobs[1].State)
+		assert.Empty(w, w.slurm.held())
+		assert.Equal(w, state, w.slurm.JobState(1))
 
 		time.Sleep(time.Minute)
 		w.slurm.unwritable = nil
 		assert.Zero(w, w.hands().Work(w.Context(), actions))
-		assert.Contains(w, w.slurm.comment[1], "why")
+		assert.Contains(w, w.slurm.comment(1), "why")
 	})
 }
 
@@ -227,7 +237,8 @@ func TestSentSignalCountsAsSuccess(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Comment: "slurmflex:signal"}}
 		w.oneJob()
-		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Job has already finished")
+		w.starts()
+		w.slurm.unwritable = errors.New("Job has already finished")
 		assert.Zero(w, w.hands().Work(w.Context(), []action.Action{action.SignalJob{OfJob: action.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
 		w.signalledOnce()
 		assert.Equal(w, "flex-start: sent", w.memory.Told.All()[1], "it is sent once")
@@ -241,8 +252,8 @@ func TestReturnThatComesTooLateChangesNothing(t *testing.T) {
 		says   string
 	}
 	eachInWorld(t, map[string]test{
-		"it has started":           {func(w *world) { w.slurm.jobs[1].State = slurm.JobRunning }, "job 1 has started"},
-		"it has other nodes":       {func(w *world) { w.slurm.submit(1, "train", "alpha-a3-1") }, "job 1 no longer has alpha-a3-0"},
+		"it has started":           {(*world).starts, "job 1 has started"},
+		"it has other nodes":       {func(w *world) { w.slurm.cancel(1); w.slurm.submit(1, "train", "alpha-a3-1") }, "job 1 no longer has alpha-a3-0"},
 		"another job has its node": {func(w *world) { w.slurm.submit(2, "shared", "alpha-a3-0") }, "left alone: alpha-a3-0 is job 2's"},
 		"it is not requeued any more": {
 			func(w *world) { w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true}} }, "job 1 keeps its nodes: Slurm would end it",
@@ -250,13 +261,13 @@ func TestReturnThatComesTooLateChangesNothing(t *testing.T) {
 	}, func(w *world, test test) {
 		w.waiting(1, "train", "alpha-a3-0")
 		test.change(w)
-		jobs, comment := w.slurm.queue(), w.slurm.comment[1]
+		jobs, comment := w.slurm.queue(), w.slurm.comment(1)
 		w.slurm.updates = nil
 		err := w.hands().Do(w.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: 1}, Nodes: []string{"alpha-a3-0"}, Then: action.Hold})
 		require.EqualError(w, err, test.says)
-		assert.Empty(w, w.slurm.held)
+		assert.Empty(w, w.slurm.held())
 		assert.Empty(w, w.slurm.updates)
 		assert.Equal(w, jobs, w.slurm.queue())
-		assert.Equal(w, comment, w.slurm.comment[1])
+		assert.Equal(w, comment, w.slurm.comment(1))
 	})
 }

@@ -27,11 +27,10 @@ func TestChangedLimitOfAWaitCounts(t *testing.T) {
 		w.soldOut()
 		w.slurm.records = map[uint32]slurm.JobRecord{1: test.before}
 		w.oneJob()
-		w.slurm.jobs[1].Start = time.Now()
 		w.passes(20, time.Minute)
 		w.slurm.records[1] = test.after // scontrol update jobid=1 comment=… deadline=…
 		w.passes(130, time.Minute)
 		_, waits := w.slurm.queue()[1]
-		assert.Equal(w, test.ends, !waits, "2.5 hours after the allocation: %v, %s", w.slurm.queue(), w.slurm.comment[1])
+		assert.Equal(w, test.ends, !waits, "2.5 hours after the allocation: %v, %s", w.slurm.queue(), w.slurm.comment(1))
 	})
 }

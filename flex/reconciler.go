@@ -24,8 +24,8 @@ type Scheduler interface {
 	apply.Scheduler
 }
 
-// Cloud lists the calls to Compute that a pass makes.
-type Cloud interface {
+// cloud lists the calls to Compute that a pass makes.
+type cloud interface {
 	observe.Cloud
 	apply.Cloud
 }
@@ -34,7 +34,7 @@ type Cloud interface {
 type Reconciler struct {
 	Config    *config.Config
 	Scheduler Scheduler
-	Cloud     Cloud
+	Cloud     cloud
 	Log       *zap.Logger
 	Now       func() time.Time
 	// Jitter spreads the passes of many clusters over time; nil: up to a seventh sooner.
@@ -77,7 +77,7 @@ func (r *Reconciler) observer() observe.Observer {
 
 // hands returns the part of a pass that acts.
 func (r *Reconciler) hands() apply.Hands {
-	return apply.Hands{Slurm: r.Scheduler, Cloud: r.Cloud, Memory: &r.memory, Log: r.Log, Now: r.Now, Did: r.Watch.Did}
+	return apply.Hands{Slurm: r.Scheduler, Cloud: r.Cloud, Memory: &r.memory, Log: r.Log, Now: r.Now, Did: r.Watch.did}
 }
 
 // observe reads Slurm and the cloud, and adds what this process remembers and does. It fails if Slurm
@@ -108,20 +108,16 @@ type Outcome struct {
 // end without further action.
 func (o Outcome) soon() bool { return o.Plan.Soon || o.Failed > 0 }
 
-// Pass observes, plans and acts once, and waits until its actions have ended. It fails only if it
-// cannot observe anything. A failed action is logged and counted, and stops only the actions that
-// depend on it.
-func (r *Reconciler) Pass(ctx context.Context, only ...Filter) (Outcome, error) {
-	return r.pass(ctx, 2*apply.Limit, only...)
-}
-
+// pass observes, plans and acts once, and waits until its actions have ended, but no longer than patience.
+// It fails only if it cannot observe anything. A failed action is logged and counted, and stops only the
+// actions that depend on it.
 func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...Filter) (Outcome, error) {
 	r.flights.Forget()
 	s, p, err := r.Look(ctx, only...)
 	if err != nil {
 		return Outcome{}, err
 	}
-	r.Watch.Saw(s, p)
+	r.Watch.saw(s, p)
 	r.memory.Report(r.Log, p.Problems, s.Seen)
 	return Outcome{Plan: p, Failed: r.flights.Apply(ctx, r.hands(), p.Actions, p.Needed, patience)}, nil
 }

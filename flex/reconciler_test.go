@@ -12,7 +12,6 @@ import (
 	"slurmflex/flex/memory"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
-	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
 
@@ -34,20 +33,18 @@ func TestAPass(t *testing.T) {
 			assert.Equal(w, []action.Action{action.CancelRequest{Request: "a2"}}, p.Actions)
 		},
 		"a pass knows Slurm's partitions as they were ten minutes ago at most": func(w *world) {
-			known := func() slurm.Limit {
+			up := func() bool {
 				snap := w.observed()
 				require.Len(w, snap.Partitions, 2)
 				assert.Equal(w, "shared", snap.Partitions[0].Name)
-				return snap.Partitions[0].MaxTime
+				return snap.Partitions[0].Up
 			}
-			hour, day := slurm.ParseLimit("1:00:00"), slurm.ParseLimit("1-00:00:00")
-			w.slurm.maxTime = hour
-			assert.Equal(w, hour, known())
-			w.slurm.maxTime = day
+			assert.True(w, up())
+			require.NoError(w, w.slurm.ClosePartition(w.Context(), "shared"))
 			time.Sleep(memory.SettingsAge - time.Second)
-			assert.Equal(w, hour, known(), "read rarely")
+			assert.True(w, up(), "read rarely")
 			time.Sleep(time.Second)
-			assert.Equal(w, day, known())
+			assert.False(w, up())
 		},
 	})
 }
@@ -96,7 +93,7 @@ func TestUnreadRegionIsLeftUnchanged(t *testing.T) {
 		w.waiting(2, "shared", "alpha-one-2")
 		before := w.owned()
 		w.slurm.cancel(1) // leaves a machine to delete
-		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERED_DOWN")
+		w.poweredDown("alpha-one-0")
 		w.slurm.cancel(2)                          // leaves a request to cancel
 		w.slurm.submit(3, "shared", "alpha-one-3") // needs a new group
 		w.slurm.submit(4, "train", "alpha-a3-0")   // needs a new group in a readable region

@@ -16,9 +16,12 @@ import (
 	"slurmflex/flex/wake"
 )
 
-// patience is how long the daemon's pass waits for its actions. Slow operations continue during the
-// next passes, so that one operation cannot delay the others.
-const patience = 5 * time.Second
+// How long a pass waits for its actions. In the daemon, slow operations continue during the next passes, so
+// that one operation cannot delay the others.
+const (
+	patience   = 5 * time.Second
+	untilEnded = 2 * apply.Limit
+)
 
 // Run reconciles until ctx ends. It makes one pass per interval, or up to a seventh sooner. It
 // makes a pass immediately when a wake-up arrives or a change is expected, and less and less often
@@ -55,7 +58,7 @@ func (r *Reconciler) Run(ctx context.Context, lock leader.Lock, wakeUps <-chan w
 			r.memory.StandBy()
 		}
 		if !errors.Is(err, leader.ErrQueued) {
-			r.Watch.Stood(err)
+			r.Watch.stood(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -88,7 +91,7 @@ type turn struct {
 func (t *turn) take(ctx context.Context, now time.Time) (only []Filter, err error) {
 	switch {
 	case t.release == nil:
-		if t.release, err = t.lock.Take(ctx); err == nil {
+		if t.release, err = t.lock.Take(ctx, false); err == nil {
 			t.taken()
 		}
 		return nil, err
@@ -203,11 +206,7 @@ func (r *Reconciler) Sync(ctx context.Context, lock leader.Lock, only ...Filter)
 
 // lockedPass makes one pass under the lock.
 func (r *Reconciler) lockedPass(ctx context.Context, lock leader.Lock, only ...Filter) (Outcome, error) {
-	take := lock.Take
-	if len(only) > 0 {
-		take = lock.TakeForPart
-	}
-	release, err := take(ctx)
+	release, err := lock.Take(ctx, len(only) > 0)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -216,7 +215,7 @@ func (r *Reconciler) lockedPass(ctx context.Context, lock leader.Lock, only ...F
 		return Outcome{}, err
 	}
 	r.sign(lock)
-	return r.Pass(ctx, only...)
+	return r.pass(ctx, untilEnded, only...)
 }
 
 // sign signs the lock, which this process holds. If another process has held it since this one's

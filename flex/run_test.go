@@ -40,7 +40,7 @@ func (w *world) locked() bool {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 	defer cancel()
-	release, err := w.lock.Take(ctx)
+	release, err := w.lock.Take(ctx, false)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
@@ -88,15 +88,15 @@ func TestDaemon(t *testing.T) {
 		},
 		"an outage is a line of the log for each reason, and a wake-up ends it": func(w *world) {
 			wakeUps := make(chan wake.Call)
-			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
+			w.slurm.Down(errors.New("Unable to contact slurm controller"))
 			stop := w.daemon(wakeUps)
 			time.Sleep(2 * time.Hour)
 			assert.InDelta(w, 30, len(w.slurm.passes()), 4, "30 s, 1, 2, 4 and then every 5 minutes")
 			assert.False(w, w.locked(), "the lock is free between passes")
-			w.slurm.refuse(errors.New("Invalid user id"))
+			w.slurm.Down(errors.New("Invalid user id"))
 			time.Sleep(time.Hour)
 
-			w.slurm.refuse(nil)
+			w.slurm.Up()
 			before := len(w.slurm.passes())
 			wakeUps <- wake.Call{Verb: "resume"}
 			time.Sleep(time.Second)
@@ -172,7 +172,7 @@ func (w *world) taken() {
 // takes takes the lock as another process does.
 func (w *world) takes() (release func()) {
 	w.Helper()
-	release, err := w.lock.Take(w.Context())
+	release, err := w.lock.Take(w.Context(), false)
 	require.NoError(w, err)
 	return release
 }
@@ -180,7 +180,7 @@ func (w *world) takes() (release func()) {
 // queued makes another process wait for the lock until the test ends.
 func (w *world) queued() {
 	go func() {
-		if release, err := w.lock.Take(w.Context()); err == nil {
+		if release, err := w.lock.Take(w.Context(), false); err == nil {
 			release() // the waiter may get the lock after the test
 		}
 	}()
@@ -249,7 +249,7 @@ func TestSyncKeepsItsOutcomeIfItCannotRetry(t *testing.T) {
 		w.fault(fakegce.Fault{Method: createsGroup, Status: http.StatusConflict, Reason: "resourceNotReady"})
 		w.oneJob()
 		gone := errors.New("Unable to contact slurm controller")
-		time.AfterFunc(soonest/2, func() { w.slurm.refuse(gone) })
+		time.AfterFunc(soonest/2, func() { w.slurm.Down(gone) })
 		out, err := w.Sync(w.Context(), w.lock)
 		require.ErrorIs(w, err, gone)
 		assert.NotZero(w, out.Failed)

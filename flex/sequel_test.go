@@ -108,10 +108,10 @@ func TestOneRejectionHoldsAJobOnlyIfItLasts(t *testing.T) {
 		time.Sleep(70 * time.Second)
 		w.settle()
 		if r.then == mig.Holds {
-			assert.Equal(w, []uint32{1}, w.slurm.held)
+			assert.Equal(w, []uint32{1}, w.slurm.held())
 			return
 		}
-		assert.Empty(w, w.slurm.held)
+		assert.Empty(w, w.slurm.held())
 		assert.Len(w, w.cloud.State().Groups, 1)
 	})
 }
@@ -131,13 +131,13 @@ func TestEveryRejectionHasItsSequel(t *testing.T) {
 		}
 		switch r.then {
 		case mig.Holds:
-			assert.Equal(w, []uint32{1}, w.slurm.held)
+			assert.Equal(w, []uint32{1}, w.slurm.held())
 			assert.Equal(w, 1, calling)
 		case mig.BacksOff:
-			assert.Empty(w, w.slurm.held)
+			assert.Empty(w, w.slurm.held())
 			assert.Equal(w, 2, calling, "one minute passes between the first two attempts, two before the third")
 		case mig.Repeats:
-			assert.Empty(w, w.slurm.held)
+			assert.Empty(w, w.slurm.held())
 			assert.Equal(w, 12, calling, "each pass calls")
 		}
 	})
@@ -150,7 +150,7 @@ func TestTemplateReadHoldsJobsOnlyIfTheRejectionLasts(t *testing.T) {
 			w.fault(fakegce.Fault{Method: "regionInstanceTemplates.get", Status: status})
 			w.oneJob()
 			w.passes(3, 10*time.Second)
-			assert.Equal(w, holds, len(w.slurm.held) > 0, status)
+			assert.Equal(w, holds, len(w.slurm.held()) > 0, status)
 			assert.Empty(w, w.cloud.State().Groups)
 		})
 	}

@@ -54,8 +54,8 @@ func alphaConfig(t testing.TB) *config.Config {
 	return cfg
 }
 
-// world is a test that connects a reconciler to the tests' own Slurm and, through the real client, to a fake
-// Compute, all with fake time.
+// world is a test that connects a reconciler to a fake Slurm and, through the real client, to a fake Compute,
+// all with fake time.
 type world struct {
 	*testing.T
 	*Reconciler
@@ -72,15 +72,16 @@ func inWorld(t *testing.T, run func(*world), change ...func(*fakegce.Options)) {
 	t.Helper()
 	dir := privateFolder(t)
 	synctest.Test(t, func(t *testing.T) {
-		ctld := newController(alphaConfig(t))
+		w := &world{T: t, slurm: newController(t.Context(), alphaConfig(t)), lock: leader.Lock{Dir: dir}}
 		o := fakegce.Options{
 			OperationTime: time.Second, BootTime: 10 * time.Second, DeleteTime: 5 * time.Second,
-			OnBoot: func(in fakegce.Instance) { ctld.register(in.Name) },
+			OnBoot:   func(in fakegce.Instance) { w.slurm.Register(in.Name, time.Now()) },
+			OnDelete: func(in fakegce.Instance) { w.slurm.Silence(in.Name) },
 		}
 		for _, c := range change {
 			c(&o)
 		}
-		w := &world{T: t, slurm: ctld, cloud: fakegce.New(o), lock: leader.Lock{Dir: dir}}
+		w.cloud = fakegce.New(o)
 		for _, region := range []string{us, europe} {
 			_, err := w.cloud.AddTemplate(region, fakegce.FlexTemplate("flex", "a3-highgpu-8g"))
 			require.NoError(t, err)
@@ -154,7 +155,7 @@ func (w *wire) onDeath(die context.CancelFunc) {
 // mustPass makes a pass that must observe successfully.
 func (w *world) mustPass(only ...Filter) Outcome {
 	w.Helper()
-	out, err := w.Pass(w.Context(), only...)
+	out, err := w.Reconciler.pass(w.Context(), untilEnded, only...)
 	require.NoError(w, err)
 	return out
 }
@@ -180,12 +181,6 @@ func (w *world) fault(f fakegce.Fault) {
 	require.NoError(w, w.cloud.AddFault(f))
 }
 
-// widen gives nodeset a3 that many nodes.
-func (w *world) widen(nodes int) {
-	w.slurm.cfg.NodeSets[0].DynamicMax = nodes
-	w.slurm.nodes = newController(w.slurm.cfg).nodes
-}
-
 // soldOut leaves no capacity for further machines.
 func (w *world) soldOut() { w.cloud.SetCapacity("", "", 0) }
 
@@ -209,17 +204,17 @@ func (w *world) settle() {
 	for range 60 {
 		ctx, die := context.WithCancel(w.Context())
 		w.wire.onDeath(die)
-		out, err := w.Pass(ctx)
+		out, err := w.Reconciler.pass(ctx, untilEnded)
 		died := ctx.Err() != nil
 		die()
 		switch {
 		case died:
 			w.begin()
-			continue
 		case err == nil && !out.soon():
 			return
+		default:
+			require.NoError(w, err)
 		}
-		require.NoError(w, err)
 		time.Sleep(time.Second)
 	}
 	w.Fatalf("not settled after 60 passes; the cloud has %q", w.owned())
@@ -235,6 +230,22 @@ func (w *world) running(job uint32, partition, nodes string) {
 
 // oneJob submits job 1 for node alpha-a3-0.
 func (w *world) oneJob() { w.slurm.submit(1, "train", "alpha-a3-0") }
+
+// starts lets job 1, on alpha-a3-0, run.
+func (w *world) starts() {
+	time.Sleep(2 * time.Second)
+	w.slurm.Register("alpha-a3-0", time.Now())
+	time.Sleep(time.Minute)
+}
+
+// poweredDown makes a node idle and POWERED_DOWN.
+func (w *world) poweredDown(name string) {
+	w.Helper()
+	for _, state := range []string{"power_down_force", "resume"} {
+		require.NoError(w, w.slurm.Cluster.UpdateNodes(w.Context(), []string{name}, slurm.NodeChange{State: state}))
+		time.Sleep(2 * time.Second)
+	}
+}
 
 // synced makes a pass as slurmflex sync does.
 func (w *world) synced() Outcome {

@@ -141,42 +141,23 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // CauseOf returns the cause of an error from the cloud, CauseNone for nil, and CauseUnknown for any
 // other error.
-func CauseOf(err error) Cause {
-	if err == nil {
-		return CauseNone
-	}
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Cause
-	}
-	return CauseUnknown
-}
+func CauseOf(err error) Cause { return FailedCall(err).Cause }
 
 // IsUnknown reports whether the call may still take effect in spite of the error.
 func IsUnknown(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Cause == CauseUnavailable && !e.Ended
+	call := FailedCall(err)
+	return call.Cause == CauseUnavailable && !call.Ended
 }
 
-// OwnerOf returns the stamp of the existing group that prevented the call; empty if there is none
-// or it could not be read.
-func OwnerOf(err error) Stamp {
+// FailedCall returns the failed call. For an error that is not from the cloud it has CauseUnknown, and for nil
+// CauseNone.
+func FailedCall(err error) Error {
 	var e *Error
-	if errors.As(err, &e) {
-		return e.Owner
+	switch {
+	case err == nil:
+		return Error{}
+	case errors.As(err, &e):
+		return *e
 	}
-	return Stamp{}
-}
-
-// TroubleOf returns the error's trouble without the operation and the object, which the reader
-// already knows.
-func TroubleOf(err error) Trouble {
-	if err == nil {
-		return Trouble{}
-	}
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Trouble
-	}
-	return Trouble{Cause: CauseUnknown, Message: err.Error()}
+	return Error{Trouble: Trouble{Cause: CauseUnknown, Message: err.Error()}, Err: err}
 }

@@ -1,10 +1,5 @@
 package mig
 
-import (
-	"regexp"
-	"strings"
-)
-
 // ActiveRequestsQuota is the quota metric for a region's live resize requests.
 // DefaultActiveRequests is its limit in a project that has not requested a higher one. Source:
 // GKE's documentation of queued provisioning.
@@ -21,50 +16,6 @@ type MachineType struct {
 	GPU    string // accelerator type, such as nvidia-h100-80gb; empty: none
 	GPUs   int
 }
-
-// FlexStart reports whether flex-start supports the machine type: all types with GPUs except A4X,
-// and H4D. N1 machines get their GPUs from the template. Source: Compute's documentation "About
-// resize requests in a MIG", 2026.
-func (m MachineType) FlexStart() bool {
-	switch family, _, _ := strings.Cut(m.Name, "-"); family {
-	case "a4x":
-		return false
-	case "h4d", "n1":
-		return true
-	}
-	return m.GPUs > 0
-}
-
-// preemptibleQuota returns the quota metric for GPUs of a type obtained by flex-start; known is
-// false for an unknown type. Source: Quota.metric in the discovery document, and Compute's "GPU
-// quota" page for later types.
-func preemptibleQuota(gpu string) (metric string, known bool) {
-	name, known := map[string]string{
-		"nvidia-a100-80gb":      "A100_80GB",
-		"nvidia-b200":           "B200",
-		"nvidia-gb200":          "GB200",
-		"nvidia-h100-80gb":      "H100",
-		"nvidia-h100-mega-80gb": "H100_MEGA",
-		"nvidia-h200-141gb":     "H200",
-		"nvidia-l4":             "L4",
-		"nvidia-tesla-a100":     "A100",
-		"nvidia-tesla-t4":       "T4",
-		"nvidia-tesla-v100":     "V100",
-	}[gpu]
-	return "PREEMPTIBLE_NVIDIA_" + name + "_GPUS", known
-}
-
-// GPUType returns the common name of an accelerator type: h100 for nvidia-h100-80gb and
-// nvidia-h100-mega-80gb, t4 for nvidia-tesla-t4. NVML's names for these GPUs contain the common
-// name, as Slurm's AutoDetect requires.
-func GPUType(accelerator string) string {
-	name := strings.TrimPrefix(strings.TrimPrefix(accelerator, "nvidia-"), "tesla-")
-	return variant.ReplaceAllString(name, "")
-}
-
-// variant matches the suffix of an accelerator type after the GPU's name: memory, network,
-// workstation.
-var variant = regexp.MustCompile(`(-mega)?(-\d+gb)?(-vws)?$`)
 
 // KnownMachine returns the built-in data of the machine types most used with flex-start, for
 // commands that cannot ask Compute. Source: Compute's pages "GPU machine types" (A2, A3, A4, G2)

@@ -21,16 +21,3 @@ type Region struct {
 	// the API's names, such as PREEMPTIBLE_NVIDIA_H100_GPUS.
 	Quotas map[string]float64
 }
-
-// GPUQuota returns the name of the quota for GPUs of a type, and whether Compute shows it. On-demand
-// GPUs use the standard quota. Flex-start and Spot use the preemptible quota, or the standard quota in a
-// project without preemptible quota. Source: Compute's page "Allocation quotas".
-func (r Region) GPUQuota(gpu string, onDemand bool) (metric string, shown bool) {
-	metric, known := preemptibleQuota(gpu)
-	standard := strings.TrimPrefix(metric, "PREEMPTIBLE_")
-	if onDemand || r.Quotas[metric] == 0 && r.Quotas[standard] > 0 {
-		metric = standard
-	}
-	_, shown = r.Quotas[metric]
-	return metric, known && shown
-}

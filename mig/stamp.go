@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"strings"
 )
 
 // StampVersion is the version of the stamps that this program writes. Groups with a newer version
@@ -53,16 +52,6 @@ func ParseStamp(description string) (Stamp, bool) {
 		return Stamp{}, false
 	}
 	return s, true
-}
-
-// MayBeStampOf reports whether an invalid stamp may be a damaged stamp of the cluster: the
-// description contains our key and names no other cluster.
-func MayBeStampOf(cluster, description string) bool {
-	var head struct {
-		Cluster string `json:"cluster"`
-	}
-	err := json.Unmarshal([]byte(description), &head)
-	return strings.Contains(description, `"slurmflex"`) && (err != nil || head.Cluster == "" || head.Cluster == cluster)
 }
 
 // UserKey returns 10 hexadecimal digits that stand for a Slurm user. Names of users may contain

@@ -60,20 +60,6 @@ func (t Template) Contradictions() []string {
 	return all
 }
 
-// Excludes returns the template settings that prevent a bulk insert with the provisioning model,
-// each with its fix. The bulk insert's own properties override template settings, but cannot unset
-// them.
-func (t Template) Excludes(model string) []string {
-	var all []string
-	if model != FlexStart && t.MaxRun > 0 {
-		all = append(all, fmt.Sprintf("maxRunDuration is %v s, after which Compute deletes the machines; make a template without", t.MaxRun.Seconds()))
-	}
-	if model == Standard && t.Termination != "" && t.MaxRun == 0 {
-		all = append(all, fmt.Sprintf("instanceTerminationAction is %s, which Compute refuses on demand; make a template without", t.Termination))
-	}
-	return all
-}
-
 // wrongMaxRun describes a template's maxRunDuration if flex-start does not allow it.
 func wrongMaxRun(d time.Duration) string {
 	switch {

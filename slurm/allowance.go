@@ -33,7 +33,7 @@ func (a Allowance) IsPerJob() bool {
 	return slices.Contains([]string{PerJob, PerNode, JobMinutes}, a.Limit)
 }
 
-// Minutes follows a resource whose minutes an allowance limits. TotalMinutes is the limit that also counts
+// Minutes follows a resource if an allowance limits its minutes. TotalMinutes is the limit that also counts
 // the minutes that jobs have used.
 const (
 	Minutes      = " minutes"

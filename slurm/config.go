@@ -35,9 +35,6 @@ func ParseConfig(out []byte) (Config, error) {
 	return config, nil
 }
 
-// Version returns slurmctld's version.
-func (c Config) Version() (Version, error) { return ParseVersion(c["SLURM_VERSION"]) }
-
 // Seconds parses a value such as "60 sec" or INFINITE.
 func (c Config) Seconds(key string) Limit { return ParseSeconds(c[key]) }
 

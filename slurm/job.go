@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,7 +103,7 @@ type Job struct {
 	CPUs, NodeCPUs int
 	Memory         string
 
-	Priority    uint64   // in the lower 32 bits; 0 if the job is held. See RankByTier
+	Priority    uint64   // in the lower 32 bits; 0 if the job is held. A pass adds the partition's tier above them
 	Needs       []string // the nodes that the job requests by name
 	Excludes    []string // the nodes that the job excludes
 	Reservation string   // requested reservation; "" for none
@@ -123,29 +122,6 @@ const BeginTime = "BeginTime"
 func LacksNodes(reason string) bool {
 	word, _, _ := strings.Cut(reason, ",")
 	return slices.Contains([]string{"Priority", "Resources", "ReqNodeNotAvail"}, word) || strings.HasPrefix(word, "Nodes required")
-}
-
-// taskReason is the form of a reason that squeue appends to an array's row.
-var taskReason = regexp.MustCompile(`^[A-Z][A-Za-z]*$`)
-
-// HidesTasks reports whether the row stands for array tasks of which some lack only nodes and others
-// wait for something else, or have a plan of their own. Without -r, squeue adds pending tasks with
-// records of their own to the array's row and appends their reasons, unless the row has them, but shows
-// the plan and the priority of the rest alone (tried on 22.05 and 26.05). A task that waits for its
-// reservation does not count. Source: _combine_pending_array_tasks in Slurm's squeue.
-func (j Job) HidesTasks() bool {
-	if !j.IsTasks() || !j.State.Waits() {
-		return false
-	}
-	var lacks, others bool
-	for i, word := range strings.Split(j.Reason, ",") {
-		isNodes := LacksNodes(word)
-		lacks = lacks || isNodes
-		if i == 0 && !isNodes || i > 0 && taskReason.MatchString(word) && word != "Reservation" && word != "None" {
-			others = true
-		}
-	}
-	return lacks && others
 }
 
 // MayBeLimited reports whether a limit of an account, QOS or license may keep a job with this
@@ -184,39 +160,6 @@ func (j Job) Tasks() (tasks []int) {
 		}
 	}
 	return tasks
-}
-
-// TasksWithout returns the ArrayTask of the row without some of its tasks; "" if none is left.
-func (j Job) TasksWithout(some []int) string {
-	text, throttle, isThrottled := strings.Cut(strings.Trim(j.ArrayTask, "[]"), "%")
-	gone := make(map[int]bool, len(some))
-	for _, task := range some {
-		gone[task] = true
-	}
-	runs := runsOf(slices.DeleteFunc(j.Tasks(), func(task int) bool { return gone[task] }))
-	if strings.HasSuffix(text, "...") {
-		runs = append(runs, "...")
-	}
-	if text = strings.Join(runs, ","); isThrottled && text != "" {
-		text += "%" + throttle
-	}
-	return text
-}
-
-// runsOf writes ascending indexes as squeue does: 0-3 and 5.
-func runsOf(tasks []int) (runs []string) {
-	for len(tasks) > 0 {
-		n := 1
-		for n < len(tasks) && tasks[n] == tasks[0]+n {
-			n++
-		}
-		run := strconv.Itoa(tasks[0])
-		if n > 1 {
-			run += "-" + strconv.Itoa(tasks[n-1])
-		}
-		runs, tasks = append(runs, run), tasks[n:]
-	}
-	return runs
 }
 
 // Throttle returns the number of tasks of the array that may run at once; 0 if the row shows no
@@ -271,25 +214,20 @@ func SqueueFormat(mark string) string {
 // ParseSqueue parses the output of squeue -h with SqueueFormat(mark) under TZ=UTC. The last column
 // is the rest of the line, whatever its content. Empty output means no jobs. Unreadable rows are
 // returned as the error Unread, together with the jobs. If no line starts with a job id or has all
-// columns, ParseSqueue returns another error.
-func ParseSqueue(out []byte, mark string) ([]Job, error) { return parseQueue(out, mark, parseJob) }
-
-// ParseTasks parses the output of squeue -r in the same format. It has a row for each array task,
-// with the same raw id for all tasks that share a record.
-func ParseTasks(out []byte, mark string) ([]Job, error) {
-	return parseQueue(out, mark, func(line string) (Job, UnreadRow, error) {
-		job, known, err := parseJob(line)
-		known.task = job.ArrayTask
-		return job, known, err
-	})
-}
-
-func parseQueue(out []byte, mark string, read reader[Job]) ([]Job, error) {
+// columns, ParseSqueue returns another error. With byTask, the output is that of squeue -r: it has a row for
+// each array task, with the same raw id for all tasks that share a record.
+func ParseSqueue(out []byte, mark string, byTask bool) ([]Job, error) {
 	return readRows("squeue", flatten(string(out), mark), func(line string) bool {
 		id, _, more := strings.Cut(line, "|")
 		_, err := parseJobID(id)
 		return more && err == nil || strings.Count(line, "|") >= len(squeueColumns)-1
-	}, read)
+	}, func(line string) (Job, UnreadRow, error) {
+		job, known, err := parseJob(line)
+		if byTask {
+			known.task = job.ArrayTask
+		}
+		return job, known, err
+	})
 }
 
 // parseJob parses one row. If a field is malformed, known holds the fields before it.

@@ -16,7 +16,7 @@ func TestSqueueFormat(t *testing.T) {
 }
 
 // readSqueue calls ParseSqueue with the mark m4rk.
-func readSqueue(out []byte) ([]Job, error) { return ParseSqueue(out, "m4rk") }
+func readSqueue(out []byte) ([]Job, error) { return ParseSqueue(out, "m4rk", false) }
 
 func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	require.Equal(t, []Job{
@@ -134,14 +134,14 @@ func TestUnreadableRowAffectsOnlyItsJob(t *testing.T) {
 }
 
 // squeue -r prints the array's raw id for each task that shares its record.
-func TestParseTasksReadsTasksThatShareARecord(t *testing.T) {
+func TestParseSqueueReadsTasksThatShareARecord(t *testing.T) {
 	row := func(task string) string {
 		return "7|7_" + task + "|" + task + "|1:00:00|PENDING||N/A|1|flex|ann|ml|1|4|1|0|(null)|||(null)|m4rk<(null)>m4rk|m4rk<N/A>m4rk|Resources\n"
 	}
-	jobs, err := ParseTasks([]byte(row("0")+row("1")), "m4rk")
+	jobs, err := ParseSqueue([]byte(row("0")+row("1")), "m4rk", true)
 	require.NoError(t, err)
 	require.Len(t, jobs, 2)
-	jobs, err = ParseTasks([]byte(row("0")+row("1")+row("0")), "m4rk")
+	jobs, err = ParseSqueue([]byte(row("0")+row("1")+row("0")), "m4rk", true)
 	require.ErrorContains(t, err, "job 7 cannot be read: it is listed 2 times; and 1 more")
 	require.Len(t, jobs, 1)
 }
@@ -317,33 +317,6 @@ func TestArrayTasksHaveAddresses(t *testing.T) {
 	require.Equal(t, "7+1", Job{ID: 8, ArrayID: 8, HetID: 7, HetOffset: 1}.Address())
 	for address, whole := range map[string]string{"7": "7", "7_3": "7", "7+1": "7"} {
 		require.Equal(t, whole, WholeOf(address))
-	}
-}
-
-// The reasons are those of squeue 22.05, 24.11 and 26.05 for an array's pending tasks.
-func TestRowHidesTasksThatWaitForSomethingElse(t *testing.T) {
-	const behindCover = "ReqNodeNotAvail, UnavailableNodes:alpha-a3-[0-3,5],alpha-st-0"
-	for reason, hides := range map[string]bool{
-		behindCover:                       false,
-		behindCover + ",JobHeldAdmin":     true,
-		behindCover + ",Reservation":      false,
-		"Priority,Resources":              true,
-		"Resources,None":                  false,
-		"JobHeldUser,ReqNodeNotAvail":     true,
-		"Dependency,Priority,Reservation": true,
-		"JobHeldUser,Dependency":          false,
-		"":                                false,
-	} {
-		assert.Equal(t, hides, Job{ArrayTask: "0-3", State: JobPending, Reason: reason}.HidesTasks(), reason)
-		assert.False(t, Job{ArrayTask: "3", State: JobPending, Reason: reason}.HidesTasks(), "one task: %s", reason)
-	}
-}
-
-func TestRowWithoutSomeTasks(t *testing.T) {
-	for row, want := range map[string]string{
-		"0-9%2": "0-1,3-4,6-9%2", "[2,5]": "", "0-12:5": "0,10", "5-6,9,...": "6,9,...", "5%1": "", "7": "7",
-	} {
-		assert.Equal(t, want, Job{ArrayTask: row}.TasksWithout([]int{5, 2}), row)
 	}
 }
 

@@ -28,19 +28,6 @@ type Node struct {
 	BootTime, LastBusyTime time.Time
 }
 
-// ParseNodes parses the output of scontrol show nodes -o under TZ=UTC. Unreadable rows are returned
-// as the error Unread, together with the nodes. The nodes include an unreadable row's name, if
-// known, with an unknown state. Empty output, or output without a node record, is another error and
-// returns no nodes.
-//
-// Free text cannot forge another field. OS and Version, which the node itself reports, precede "
-// RealMemory=". That key must occur exactly once in a line. Every field except Gres, Features, CPUs,
-// Addr, Reason, Comment and Extra is read between that key and the free text at the end of the line. With
-// MCSPlugin=mcs/label or mcs/account, a job's owner writes MCS_label, which precedes the partitions
-// and the times; see isTail. In the free text, Reason extends to the last " [user@time]" before a
-// known key, so that a reason cannot forge a comment.
-func ParseNodes(out []byte) ([]Node, error) { return new(NodeRows).Parse(out) }
-
 // NodeRows parses node records repeatedly and skips rows that have not changed since the last call.
 // It is not safe for concurrent use.
 type NodeRows struct {
@@ -54,7 +41,17 @@ type nodeRow struct {
 	Node
 }
 
-// Parse parses the same output as ParseNodes.
+// Parse parses the output of scontrol show nodes -o under TZ=UTC. Unreadable rows are returned
+// as the error Unread, together with the nodes. The nodes include an unreadable row's name, if
+// known, with an unknown state. Empty output, or output without a node record, is another error and
+// returns no nodes.
+//
+// Free text cannot forge another field. OS and Version, which the node itself reports, precede "
+// RealMemory=". That key must occur exactly once in a line. Every field except Gres, Features, CPUs,
+// Addr, Reason, Comment and Extra is read between that key and the free text at the end of the line. With
+// MCSPlugin=mcs/label or mcs/account, a job's owner writes MCS_label, which precedes the partitions
+// and the times; see isTail. In the free text, Reason extends to the last " [user@time]" before a
+// known key, so that a reason cannot forge a comment.
 func (r *NodeRows) Parse(out []byte) ([]Node, error) {
 	if r.last == nil {
 		r.seed = maphash.MakeSeed()

@@ -82,25 +82,6 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 	}, known, nil
 }
 
-// RankByTier puts the highest tier among each job's partitions above the job's priority, so that
-// priorities order jobs as Slurm does. It does not change the priority of held jobs.
-func RankByTier(jobs []Job, partitions []Partition) {
-	tiers := map[string]int{}
-	for _, p := range partitions {
-		tiers[p.Name] = p.Tier
-	}
-	for i := range jobs {
-		if jobs[i].Priority == 0 {
-			continue
-		}
-		highest := 0
-		for name := range strings.SplitSeq(jobs[i].Partition, ",") {
-			highest = max(highest, tiers[name])
-		}
-		jobs[i].Priority += uint64(highest) << 32
-	}
-}
-
 // isExclusive recognizes OverSubscribe=EXCLUSIVE, and Exclusive=NODE, its form since 26.05.
 func isExclusive(line string) bool {
 	return wordAfter(line, "OverSubscribe") == "EXCLUSIVE" || wordAfter(line, "Exclusive") == "NODE"

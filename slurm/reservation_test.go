@@ -62,10 +62,3 @@ func TestParsePartitions(t *testing.T) {
 			"OverSubscribe=NO State=UP TotalNodes=2 QoS=part TRES=cpu=8,mem=2M,node=2,billing=8,gres/gpu=4,gres/gpu:odd=3,license/a=2 ResumeTimeout=400 SuspendTime=INFINITE PowerDownOnIdle=YES PriorityJobFactor=1 PriorityTier=10\n"))
 	require.Empty(t, parsed(t, ParsePartitions, "No partitions in the system\n"))
 }
-
-func TestTiersRankJobsBeforeTheirPriorities(t *testing.T) {
-	jobs := []Job{{Priority: 4294967295, Partition: "low"}, {Priority: 1, Partition: "low,high"}, {Partition: "high"}}
-	RankByTier(jobs, []Partition{{Name: "low", Tier: 1}, {Name: "high", Tier: 10}})
-	require.Greater(t, jobs[1].Priority, jobs[0].Priority)
-	require.Zero(t, jobs[2].Priority, "a held job")
-}

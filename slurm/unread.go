@@ -15,9 +15,6 @@ const (
 	PartitionRow   = "partition"
 )
 
-// RowKinds returns all kinds of rows.
-func RowKinds() []string { return []string{JobRow, NodeRow, ReservationRow, PartitionRow} }
-
 // UnreadRow is an unreadable row of a command's output, with those of its fields that are known.
 type UnreadRow struct {
 	Kind string

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
-	"slurmflex/flex/check"
 	"slurmflex/flex/cost"
+	"slurmflex/flex/setup"
 	"slurmflex/flex/view"
 )
 
@@ -39,7 +39,7 @@ or of all keys. Changes nothing.`,
 			}
 			keys, err := config.Explain(strings.Join(args, ""))
 			for _, k := range keys {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", k.Path, view.Wrap(k.Meaning(), "    ", view.Width))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", k.Path, view.Wrap(k.Meaning, "    ", view.Width))
 			}
 			return config.Misuse(err)
 		},
@@ -69,26 +69,23 @@ something could not be checked, 2 if it is invalid.`,
 			var problems config.Problems
 			switch {
 			case isJSON(cmd) && errors.As(err, &problems):
-				return errors.Join(show(cmd, check.Unloaded(a.configPath, problems)), err)
+				return errors.Join(show(cmd, setup.Unloaded(a.configPath, problems)), err)
 			case err != nil:
 				return err
 			case effective:
-				report, err := check.EffectiveOf(a.configPath, cfg)
+				report, err := setup.EffectiveOf(a.configPath, cfg)
 				if err != nil {
 					return err
 				}
 				return show(cmd, report)
 			}
-			var seen *check.World
+			_, unpriced := cost.ReadPrices(a.pricesPath(), true)
+			report := setup.Check(a.configPath, cfg, unpriced)
 			if live {
-				w, err := a.observe(cmd.Context(), cfg)
-				if err != nil {
+				if report, err = a.checkLive(cmd.Context(), cfg, unpriced); err != nil {
 					return err
 				}
-				seen = &w
 			}
-			_, unpriced := cost.ReadPrices(a.pricesPath(), true)
-			report := check.Of(a.configPath, cfg, unpriced, seen)
 			if err := show(cmd, report); err != nil {
 				return err
 			}
@@ -105,11 +102,11 @@ something could not be checked, 2 if it is invalid.`,
 	return cmd
 }
 
-// observe reads the settings of Slurm and Compute.
-func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, error) {
+// checkLive also compares the configuration with Slurm and Compute.
+func (a *app) checkLive(ctx context.Context, cfg *config.Config, unpriced error) (setup.Report, error) {
 	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())
 	if noCloud == nil {
 		defer cloud.Close()
 	}
-	return check.Live(ctx, cfg, a.scheduler(cfg), cloud, noCloud)
+	return setup.CheckLive(ctx, a.configPath, cfg, unpriced, a.scheduler(cfg), cloud, noCloud)
 }

@@ -28,10 +28,6 @@ hides jobs from other users, it runs as SlurmUser.`,
   slurmflex cost --by user
   slurmflex cost --by day --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			bill, err := q.Bill()
-			if err != nil {
-				return config.Misuse(err)
-			}
 			cfg, err := a.config()
 			if err != nil {
 				return err
@@ -40,7 +36,7 @@ hides jobs from other users, it runs as SlurmUser.`,
 			if err != nil {
 				return config.Misuse(err)
 			}
-			report, err := bill.Read(cfg, paid)
+			report, err := q.Report(cfg, paid)
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,28 +35,8 @@ It asks Google nothing.`,
 			return nil
 		},
 		RunE: a.configured(func(cmd *cobra.Command, args []string, cfg *config.Config) error {
-			now := time.Now()
-			var answers []estimate.Answer
-			if len(args) == 1 {
-				v, err := a.see(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if answers, err = estimate.OfJob(cfg, &v, args[0], now); err != nil {
-					return err
-				}
-			} else {
-				var err error
-				if answers, err = estimate.OfPartitions(cfg, partitions, nodes); err != nil {
-					return config.Misuse(err)
-				}
-			}
-			report, err := estimate.Answered(cfg, answers, short, now)
+			report, err := a.estimate(cmd.Context(), cfg, args, partitions, nodes, short)
 			if err != nil {
-				return err
-			}
-			if short {
-				_, err := fmt.Fprint(cmd.OutOrStdout(), report.Short())
 				return err
 			}
 			return show(cmd, report)
@@ -68,4 +48,16 @@ It asks Google nothing.`,
 	jsonFlag(cmd)
 	exclude(cmd, "short", "json")
 	return cmd
+}
+
+// estimate estimates the wait of a job in the queue, or else of one with that many nodes.
+func (a *app) estimate(ctx context.Context, cfg *config.Config, job []string, partitions string, nodes int, short bool) (estimate.Report, error) {
+	if len(job) == 0 {
+		return estimate.OfPartitions(cfg, partitions, nodes, short, time.Now())
+	}
+	v, err := a.see(ctx)
+	if err != nil {
+		return estimate.Report{}, err
+	}
+	return estimate.OfJob(cfg, &v, job[0], short, time.Now())
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/check"
+	"slurmflex/flex/setup"
 	"slurmflex/flex/view"
 	"slurmflex/test/fakegce"
 )
@@ -27,8 +27,8 @@ var documents = []struct {
 	{"block", view.Blocked{}, []string{"block a3"}},
 	{"unblock", view.Unblock{}, []string{"unblock a3"}},
 	{"down", view.Takedown{}, nil}, // see TestDownReportsAsJSON
-	{"check", check.Report{}, []string{"config check"}},
-	{"effective_config", check.Effective{}, []string{"config check --effective"}},
+	{"check", setup.Report{}, []string{"config check"}},
+	{"effective_config", setup.Effective{}, []string{"config check --effective"}},
 	{"version", view.Build{}, []string{"version"}},
 }
 
@@ -67,7 +67,7 @@ func TestFailureIsInTheDocumentAndInTheExitStatus(t *testing.T) {
 	assert.Equal(t, 3, pass.Actions[0].Times)
 
 	w.configure("project: demo\n", "")
-	var report check.Report
+	var report setup.Report
 	r = w.rejects("config", "check", "--json")
 	r.decodes(&report)
 	assert.False(t, report.Valid)

@@ -9,7 +9,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/setup"
-	"slurmflex/flex/slurmconf"
 )
 
 func newLua(a *app) *cobra.Command {
@@ -31,16 +30,16 @@ func newJobSubmit(a *app) *cobra.Command {
 		Use: "job_submit", Short: "Print a job_submit.lua that refuses jobs that cannot start, and warns",
 		Args: noArguments,
 		RunE: a.configured(func(cmd *cobra.Command, _ []string, cfg *config.Config) error {
-			if err := cmp.Or(slurmconf.CheckLevels(levels), slurmconf.Options{Machines: machines}.Check(cfg)); err != nil {
+			if err := cmp.Or(setup.CheckLevels(levels), setup.SlurmConf{Machines: machines}.Check(cfg)); err != nil {
 				return config.Misuse(err)
 			}
 			return setup.Output(cmd.OutOrStdout(), output, func() (string, error) {
-				return slurmconf.JobSubmit(slurmconf.Input{Config: cfg, Machines: a.machines(cmd.Context(), cfg, machines)}, levels)
+				return setup.JobSubmit(setup.Input{Config: cfg, Machines: a.machines(cmd.Context(), cfg, machines)}, levels)
 			})
 		}),
 	}
 	var rules strings.Builder
-	for _, rule := range slurmconf.SubmitRules() {
+	for _, rule := range setup.SubmitRules() {
 		fmt.Fprintf(&rules, "  %-10s  %-6s  %s\n", rule.Name, rule.Default, rule.Broken)
 	}
 	cmd.Long = `Print a job_submit.lua for the controller. For jobs in partitions with flex-start

@@ -101,7 +101,7 @@ func pageOf(c *cobra.Command, unset config.Options) string {
 		p.section("KEYS")
 		keys, _ := config.Explain("")
 		for _, k := range keys {
-			p.item(k.Path, k.Meaning())
+			p.item(k.Path, k.Meaning)
 		}
 	}
 	p.section("EXAMPLES")

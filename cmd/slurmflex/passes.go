@@ -68,12 +68,12 @@ func (a *app) daemonize(ctx context.Context, r *flex.Reconciler) error {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	doors := flex.NewKeeper(a.scheduler(cfg), wakeUps, r.Log, time.Now)
+	doors := &flex.Keeper{Slurm: a.scheduler(cfg), Log: r.Log, Now: time.Now, Call: wakeUps}
 	board := web.NewBoard(cfg, time.Now)
 	estimates, fill := a.shown(cfg, r.Log)
 	board.Fill, board.Keep, board.History = fill, estimates.Keep, a.history
-	a.history.Remember()
-	r.Watch, r.Promises = flex.Watchers{board, doors, r.Watch}, true
+	a.history.Remembers = true
+	r.Watch, r.Promises = append(flex.Watchers{board.Watcher(), doors.Watcher()}, r.Watch...), true
 	server := &web.Server{Board: board, Address: cfg.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.Handler(r.Log)}
 	reloader := &flex.Reloader{
 		File: a.configPath, Read: a.config, R: r, Use: func(cfg *config.Config) { board.Use(cfg); a.measures.Use(cfg) },
@@ -167,7 +167,7 @@ func newPass(a *app) *cobra.Command {
 // another process does all the work.
 func (a *app) onePass(cmd *cobra.Command, r *flex.Reconciler, file string, only ...flex.Filter) error {
 	ctx, did := cmd.Context(), &view.PassLog{Cluster: r.Config.Cluster}
-	r.Watch = flex.Watchers{r.Watch, did}
+	r.Watch = append(r.Watch, flex.Watcher{Saw: did.Saw, Did: did.Did})
 	out, err := r.Sync(ctx, a.lock(r.Config), only...)
 	done := did.Pass()
 	done.Skipped = skipped(done, err)

@@ -8,11 +8,10 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/setup"
-	"slurmflex/flex/slurmconf"
 )
 
 func newSlurmConf(a *app) *cobra.Command {
-	o := slurmconf.Options{}
+	o := setup.SlurmConf{}
 	output := ""
 	cmd := &cobra.Command{
 		Use: "slurm-conf", Short: "Print the part of slurm.conf that the configuration needs",
@@ -50,10 +49,10 @@ func machineFlag(cmd *cobra.Command, machines *map[string]string) {
 }
 
 // machines returns the machine types of our nodesets.
-func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string]string) map[string]slurmconf.Machine {
+func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string]string) map[string]setup.Machine {
 	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())
 	if noCloud == nil {
 		defer cloud.Close()
 	}
-	return slurmconf.Machines(ctx, cfg, cloud, noCloud, given)
+	return setup.Machines(ctx, cfg, cloud, noCloud, given)
 }

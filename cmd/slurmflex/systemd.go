@@ -14,7 +14,6 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 )
@@ -54,7 +53,7 @@ func supervise(ctx context.Context, r *flex.Reconciler) (wait func()) {
 		return func() {}
 	}
 	s := &supervisor{socket: socket, log: r.Log, interval: func() time.Duration { return r.Config.Options.Interval }}
-	r.Watch = flex.Watchers{r.Watch, s}
+	r.Watch = append(r.Watch, flex.Watcher{Saw: s.saw, Stood: s.stood})
 	s.tell(s.suitWatchdog("READY=1", "STATUS=ready; first pass running")...)
 	stopping := sync.OnceFunc(func() { s.tell("STOPPING=1", "STATUS=stopping") })
 	context.AfterFunc(ctx, stopping)
@@ -84,8 +83,8 @@ func watchdogFor(given string, interval time.Duration) time.Duration {
 	return need
 }
 
-// Saw records a summary of the scene.
-func (s *supervisor) Saw(seen *scene.Scene, _ plan.Plan) {
+// saw records a summary of the scene.
+func (s *supervisor) saw(seen *scene.Scene, _ plan.Plan) {
 	waiting := 0
 	for _, g := range seen.Seen.Groups {
 		for _, request := range g.Requests {
@@ -100,11 +99,8 @@ func (s *supervisor) Saw(seen *scene.Scene, _ plan.Plan) {
 		view.Count(len(seen.Seen.Instances), "machine"), view.Count(waiting, "request"), seen.Seen.Now.UTC().Format(time.RFC3339))
 }
 
-// Did does nothing: Stood reports the whole pass.
-func (s *supervisor) Did(action.Action, time.Time, time.Duration, error) {}
-
-// Stood reports how the last pass ended, and feeds the watchdog.
-func (s *supervisor) Stood(err error) {
+// stood reports how the last pass ended, and feeds the watchdog.
+func (s *supervisor) stood(err error) {
 	s.mu.Lock()
 	status := s.seen
 	s.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/takedown"
 	"slurmflex/flex/terminal"
 	"slurmflex/flex/view"
@@ -43,7 +44,7 @@ func (d *down) run(ctx context.Context) error {
 	if err := d.findSlurm(ctx); err != nil {
 		return err
 	}
-	seen, err := d.Look(ctx)
+	_, seen, err := d.Look(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -100,7 +101,7 @@ func (d *down) confirm(ctx context.Context, p takedown.Plan) error {
 		what = "nodeset " + d.Options.NodeSet + " of " + what
 	}
 	d.say("%s: %s", what, p.Left)
-	d.say("%s", p.Jobs())
+	d.say("%s", jobsOf(p))
 	for _, why := range p.Kept {
 		d.say("stays: %s", why)
 	}
@@ -115,13 +116,44 @@ func (d *down) confirm(ctx context.Context, p takedown.Plan) error {
 	return nil
 }
 
+// jobsOf counts jobs by how the plan handles them.
+func jobsOf(p takedown.Plan) string {
+	var requeued, cancelled, told int
+	for _, s := range p.Steps {
+		switch a := s.Action.(type) {
+		case action.EndJob:
+			if a.Then == action.Requeue {
+				requeued++
+			} else {
+				cancelled++
+			}
+		case action.TellJob:
+			told++
+		}
+	}
+	return fmt.Sprintf("%s to requeue, %s to cancel, %s to leave alone",
+		view.Count(requeued, "job"), view.Count(cancelled, "job"), view.Count(told, "job"))
+}
+
+// progressOf names what still exists and what the takedown waits for.
+func progressOf(p takedown.Plan) string {
+	text := "there are " + p.Left.String()
+	if len(p.Waits) > 0 {
+		text += "; waiting for " + p.Waits[0]
+		if more := len(p.Waits) - 1; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return text
+}
+
 // tearDown tears everything down and reports what is left.
 func (d *down) tearDown(ctx context.Context) error {
 	did := &view.PassLog{Cluster: d.cluster()}
-	d.R.Watch = flex.Watchers{d.R.Watch, did}
+	d.R.Watch = append(d.R.Watch, flex.Watcher{Saw: did.Saw, Did: did.Did})
 	last := ""
 	d.Say = func(p takedown.Plan) {
-		text := p.Progress()
+		text := progressOf(p)
 		if text != last {
 			d.say("%s", text)
 		}

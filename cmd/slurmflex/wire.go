@@ -83,7 +83,7 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do fun
 		return err
 	}
 	defer cloud.Close()
-	a.history = history.New(cfg, log.Logger, a.measures.Count)
+	a.history = &history.Recorder{Dir: cfg.Options.StateDir, Cluster: cfg.Cluster, Log: log.Logger, Notify: a.measures.Count}
 	defer a.history.Wait(recordLimit)
 	return do(&flex.Reconciler{
 		Config:    cfg,
@@ -91,7 +91,7 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log logs.Log, do fun
 		Cloud:     cloud,
 		Log:       log.Logger,
 		Now:       time.Now,
-		Watch:     flex.Watchers{a.measures, a.history},
+		Watch:     flex.Watchers{a.measures.Watcher(), a.history.Watcher()},
 		Spent: (&cost.Ledger{
 			Dir: cfg.Options.StateDir, Cluster: cfg.Cluster, Prices: a.pricesPath(), Zone: time.Local, Kept: a.history.Kept,
 		}).Spent,

@@ -180,7 +180,7 @@ func (w *world) nodes(state string, first, last int) {
 	w.Helper()
 	nodes := make([]slurm.Node, 8)
 	if old, err := os.ReadFile(w.path("nodes")); err == nil {
-		nodes, err = slurm.ParseNodes(old)
+		nodes, err = new(slurm.NodeRows).Parse(old)
 		require.NoError(w, err)
 	}
 	for i := first; i <= last; i++ {

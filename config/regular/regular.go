@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,14 +18,9 @@ import (
 // pipeTime is the longest time that a read waits for the writer of a pipe.
 const pipeTime = 5 * time.Second
 
-// Open opens a regular file for reading.
-func Open(path string) (*os.File, error) { return open(path, 0) }
-
-// OpenPipe opens a regular file, or a pipe such as a shell's <(…). Reads fail after five seconds.
-func OpenPipe(path string) (*os.File, error) { return open(path, os.ModeNamedPipe) }
-
-// open opens a regular file or one of the type also, without waiting for a pipe's writer.
-func open(path string, also os.FileMode) (*os.File, error) {
+// Open opens a regular file for reading. With orPipe it also opens a pipe such as a shell's <(…), without
+// waiting for the pipe's writer; reads from it fail after five seconds.
+func Open(path string, orPipe bool) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -34,7 +30,7 @@ func open(path string, also os.FileMode) (*os.File, error) {
 	case err != nil:
 	case info.Mode().IsRegular():
 		return f, nil
-	case also != 0 && info.Mode().Type() == also:
+	case orPipe && info.Mode().Type() == os.ModeNamedPipe:
 		if err = f.SetReadDeadline(time.Now().Add(pipeTime)); err == nil {
 			return f, nil
 		}
@@ -49,7 +45,7 @@ func open(path string, also os.FileMode) (*os.File, error) {
 
 // Read reads a regular file of at most that many bytes, which must be a whole number of MiB.
 func Read(path string, most int64) ([]byte, error) {
-	f, err := Open(path)
+	f, err := Open(path, false)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +60,9 @@ func Read(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// Owner is the user and the group that own a file.
-type Owner struct{ User, Group int }
-
-// Replace writes a file of that mode and owner, whole or not at all. Without an owner, the file
-// belongs to the process's user.
-func Replace(path string, data []byte, mode os.FileMode, owner *Owner) (err error) {
+// Replace writes a file of that mode, whole or not at all. The file belongs to the owner of the file with
+// that record or, without a record, to the process's user.
+func Replace(path string, data []byte, mode os.FileMode, was *syscall.Stat_t) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
@@ -80,8 +73,8 @@ func Replace(path string, data []byte, mode os.FileMode, owner *Owner) (err erro
 		}
 	}()
 	_, err = f.Write(data)
-	if owner != nil {
-		err = errors.Join(err, f.Chown(owner.User, owner.Group))
+	if was != nil {
+		err = errors.Join(err, f.Chown(int(was.Uid), int(was.Gid)))
 	}
 	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err

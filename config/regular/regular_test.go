@@ -40,13 +40,13 @@ func TestOnlyRegularFilesOfLimitedSizeAreRead(t *testing.T) {
 func TestPipeWithoutAWriterIsEmpty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, unix.Mkfifo(path, 0o600))
-	f, err := OpenPipe(path)
+	f, err := Open(path, true)
 	require.NoError(t, err)
 	defer f.Close()
 	text, err := io.ReadAll(f)
 	require.NoError(t, err)
 	assert.Empty(t, text)
-	_, err = OpenPipe("/dev/zero")
+	_, err = Open("/dev/zero", true)
 	assert.Error(t, err)
 }
 
@@ -57,7 +57,7 @@ func TestSilentPipeTimesOut(t *testing.T) {
 	writer, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer writer.Close()
-	f, err := OpenPipe(path)
+	f, err := Open(path, true)
 	require.NoError(t, err)
 	defer f.Close()
 	_, err = io.ReadAll(f)

@@ -12,7 +12,7 @@ import (
 
 func (h Hands) createGroup(ctx context.Context, a action.CreateGroup) error {
 	err := h.Cloud.CreateGroup(ctx, a.Spec)
-	if mig.CauseOf(err) == mig.CauseExists && mig.OwnerOf(err) == a.Spec.Stamp {
+	if call := mig.FailedCall(err); call.Cause == mig.CauseExists && call.Owner == a.Spec.Stamp {
 		err = nil // by an earlier process, and the list does not show it yet
 	}
 	h.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
@@ -85,7 +85,8 @@ func (h Hands) noteOutcome(group string, job uint32, err error) {
 	}
 	was, _, _ := h.Memory.Refusals.Get(group)
 	told, _, _ := h.Memory.Told.Get(job)
-	h.Memory.Refusals.Note(group, was.Fail(mig.TroubleOf(err), mig.OwnerOf(err).Cluster, h.Now(), memo.ParseFailed(told)), h.Now())
+	call := mig.FailedCall(err)
+	h.Memory.Refusals.Note(group, was.Fail(call.Trouble, call.Owner.Cluster, h.Now(), memo.ParseFailed(told)), h.Now())
 }
 
 // lookAgain adds the next step to the error for a name that is already taken. The existing thing

@@ -31,7 +31,7 @@ type Scheduler interface {
 	DeleteReservation(ctx context.Context, name string) error
 
 	// A raw id identifies a job.
-	memory.Reader
+	JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error)
 	SetAdminComment(ctx context.Context, job uint32, text string) error
 	NotifyJob(ctx context.Context, job uint32, text string) error
 	SignalJob(ctx context.Context, job uint32, signal string) error

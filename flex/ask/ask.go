@@ -62,7 +62,7 @@ func (d Daemon) ViewOr(ctx context.Context, cfg *config.Config, wrong error, rea
 	at := config.GlanceAt(d.Config)
 	switch {
 	case wrong == nil:
-		at = cfg.Glance()
+		at = config.Glance{Cluster: cfg.Cluster, RunDir: cfg.Options.RunDir, HTTPAddress: cfg.Options.HTTPAddress}
 	case at.Cluster == "" && !errors.Is(wrong, fs.ErrPermission):
 		return view.View{}, wrong // a daemon at the default address may serve another cluster
 	}

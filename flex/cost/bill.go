@@ -40,7 +40,7 @@ type sum struct {
 // rate determines the price of machine seconds.
 type rate struct {
 	machine string // machine type
-	model   Model
+	model   billing
 }
 
 func (s *sum) add(e *history.Entry, seconds float64) {
@@ -59,8 +59,8 @@ func (s sum) inOrder() []rate {
 	})
 }
 
-// Bill sums up the leases of a period.
-type Bill struct {
+// bill sums up the leases of a period.
+type bill struct {
 	by       By
 	from, to history.Time
 	zone     *time.Location
@@ -75,15 +75,15 @@ const never = history.Time(math.MaxInt64)
 
 // newBill returns an empty bill for the period between two times; 0 means no bound. Days follow the
 // given time zone.
-func newBill(by By, from, to history.Time, zone *time.Location) *Bill {
+func newBill(by By, from, to history.Time, zone *time.Location) *bill {
 	if to == 0 {
 		to = never
 	}
-	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[string]sum{}}
+	return &bill{by: by, from: from, to: to, zone: zone, rows: map[string]sum{}}
 }
 
 // take adds the seconds of a lease that fall within the bill's period.
-func (b *Bill) take(e *history.Entry) {
+func (b *bill) take(e *history.Entry) {
 	if e.To <= b.from || e.From >= b.to {
 		return
 	}
@@ -104,7 +104,7 @@ func (b *Bill) take(e *history.Entry) {
 	})
 }
 
-func (b *Bill) add(e *history.Entry, p part, key string, from, to history.Time) {
+func (b *bill) add(e *history.Entry, p part, key string, from, to history.Time) {
 	seconds := p.seconds(from, to)
 	if seconds == 0 {
 		return
@@ -119,15 +119,15 @@ func (b *Bill) add(e *history.Entry, p part, key string, from, to history.Time) 
 func rateOf(e *history.Entry) rate {
 	switch {
 	case e.FlexStart:
-		return rate{e.Machine, Flex}
+		return rate{e.Machine, asFlex}
 	case e.Spot:
-		return rate{e.Machine, Spot}
+		return rate{e.Machine, asSpot}
 	}
-	return rate{e.Machine, OnDemand}
+	return rate{e.Machine, asOnDemand}
 }
 
 // key returns the row of a part.
-func (b *Bill) key(e *history.Entry, who *history.Who) string {
+func (b *bill) key(e *history.Entry, who *history.Who) string {
 	switch {
 	case b.by == Account:
 		return who.Account
@@ -172,7 +172,7 @@ func startOf(year int, month time.Month, day int, zone *time.Location) time.Time
 }
 
 // keys returns the keys of the bill's rows, the largest row first. Days are in order of time.
-func (b *Bill) keys() []string {
+func (b *bill) keys() []string {
 	return slices.SortedFunc(maps.Keys(b.rows), func(x, y string) int {
 		if b.by == Day {
 			return cmp.Compare(x, y)

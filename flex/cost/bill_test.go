@@ -33,7 +33,7 @@ func use(who history.Who, from, to history.Time) history.Use {
 }
 
 // rowsOf returns the machine seconds by key.
-func rowsOf(b *Bill) map[string]float64 {
+func rowsOf(b *bill) map[string]float64 {
 	rows := map[string]float64{}
 	for key, row := range b.rows {
 		rows[key] = row.machine
@@ -42,7 +42,7 @@ func rowsOf(b *Bill) map[string]float64 {
 }
 
 // billed returns the bill of these leases.
-func billed(by By, leases ...*history.Entry) *Bill {
+func billed(by By, leases ...*history.Entry) *bill {
 	b := newBill(by, 0, 0, time.UTC)
 	for _, e := range leases {
 		b.take(e)

@@ -118,13 +118,13 @@ type book struct {
 // period is a period and its bills.
 type period struct {
 	from, to time.Time
-	bills    map[By]*Bill
+	bills    map[By]*bill
 }
 
 func newBook(now time.Time, zone *time.Location) *book {
 	b := &book{at: now, periods: map[config.Period]period{}, counted: map[string]time.Time{}}
 	for _, per := range []config.Period{config.Day, config.Week, config.Month} {
-		p := period{bills: map[By]*Bill{}}
+		p := period{bills: map[By]*bill{}}
 		p.from, p.to = periodOf(per, now, zone)
 		for _, by := range []By{Account, User, Partition} {
 			p.bills[by] = newBill(by, history.At(p.from), history.At(p.to), zone)

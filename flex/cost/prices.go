@@ -19,33 +19,33 @@ import (
 	"slurmflex/config"
 )
 
-// Model is the way a machine is billed.
-type Model string
+// billing is the way a machine is billed.
+type billing string
 
 // The billing models.
 const (
-	Flex     Model = "flex"
-	Spot     Model = "spot"
-	OnDemand Model = "on_demand"
+	asFlex     billing = "flex"
+	asSpot     billing = "spot"
+	asOnDemand billing = "on_demand"
 )
 
 // modelOf returns how machines with this capacity are billed. A reservation is billed as on demand.
 // Source: Compute's page "VM instance pricing".
-func modelOf(c config.Capacity) Model {
+func modelOf(c config.Capacity) billing {
 	switch c {
 	case config.FlexStart:
-		return Flex
+		return asFlex
 	case config.Spot:
-		return Spot
+		return asSpot
 	}
-	return OnDemand
+	return asOnDemand
 }
 
 // Prices holds the prices in a price file.
 type Prices struct {
 	Currency string
-	Date     string                       // of the prices, as in the file
-	machines map[string]map[Model]float64 // per machine and hour
+	Date     string                         // of the prices, as in the file
+	machines map[string]map[billing]float64 // per machine and hour
 }
 
 // ReadPrices reads the price file. It returns nil if the file does not exist and wanted is false.
@@ -82,19 +82,19 @@ func parsePrices(text []byte) (*Prices, error) {
 	if file.Currency == "" || len(file.Machines) == 0 {
 		return nil, errors.New("currency or machines is missing; see the example")
 	}
-	p := &Prices{Currency: file.Currency, Date: file.Date, machines: map[string]map[Model]float64{}}
+	p := &Prices{Currency: file.Currency, Date: file.Date, machines: map[string]map[billing]float64{}}
 	for _, machine := range slices.Sorted(maps.Keys(file.Machines)) {
-		p.machines[machine] = map[Model]float64{}
+		p.machines[machine] = map[billing]float64{}
 		for _, model := range slices.Sorted(maps.Keys(file.Machines[machine])) {
 			node := file.Machines[machine][model]
-			if !slices.Contains([]Model{Flex, Spot, OnDemand}, Model(model)) {
-				return nil, fmt.Errorf("line %d: %s of %s: not known; must be %s, %s or %s", node.Line, model, machine, Flex, Spot, OnDemand)
+			if !slices.Contains([]billing{asFlex, asSpot, asOnDemand}, billing(model)) {
+				return nil, fmt.Errorf("line %d: %s of %s: not known; must be %s, %s or %s", node.Line, model, machine, asFlex, asSpot, asOnDemand)
 			}
 			price, err := strconv.ParseFloat(node.Value, 64)
 			if err != nil || !amount.MatchString(node.Value) {
 				return nil, fmt.Errorf("line %d: %s of %s: %q is not an amount such as 12.34", node.Line, model, machine, node.Value)
 			}
-			p.machines[machine][Model(model)] = price
+			p.machines[machine][billing(model)] = price
 		}
 	}
 	return p, nil

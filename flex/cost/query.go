@@ -17,17 +17,16 @@ type Query struct {
 	From, To string
 }
 
-// Bill is an empty bill for what is asked for. Its error is a wrong call.
-func (q Query) Bill() (*Bill, error) {
+// Report reads the leases of the cluster's history and returns the bill with its prices; nil for none.
+func (q Query) Report(cfg *config.Config, prices *Prices) (Report, error) {
 	from, to, err := q.period()
-	if !slices.Contains(ways(), By(q.By)) {
-		return nil, fmt.Errorf("--by %s: choose account, user, partition, nodeset, job or day", q.By)
+	switch {
+	case !slices.Contains(ways(), By(q.By)):
+		return Report{}, config.Misusef("--by %s: choose account, user, partition, nodeset, job or day", q.By)
+	case err != nil:
+		return Report{}, config.Misuse(err)
 	}
-	return newBill(By(q.By), from, to, time.Local), err
-}
-
-// Read reads the leases of the cluster's history and returns the bill with its prices; nil for none.
-func (b *Bill) Read(cfg *config.Config, prices *Prices) (Report, error) {
+	b := newBill(By(q.By), from, to, time.Local)
 	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Lease, b.take)
 	report := b.report(cfg.Cluster, prices)
 	report.Bad = tally.Bad

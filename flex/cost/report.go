@@ -36,7 +36,7 @@ type Line struct {
 }
 
 // report returns the bill with prices. prices may be nil.
-func (b *Bill) report(cluster string, prices *Prices) Report {
+func (b *bill) report(cluster string, prices *Prices) Report {
 	r := Report{
 		Envelope: view.EnvelopeOf("cost"), Cluster: cluster, By: b.by, From: b.from, Rows: []Line{},
 		RaceLost: b.raceLost, Unpriced: []string{}, Ongoing: b.ongoing,

@@ -12,15 +12,15 @@ import (
 	"slurmflex/flex/view"
 )
 
-// OfPartitions returns answers without estimates about a job with that many nodes: one for each
-// nodeset that is large enough, in each of the partitions, which commas separate. Its errors are
-// wrong usage.
-func OfPartitions(cfg *config.Config, partitions string, nodes int) (answers []Answer, err error) {
+// OfPartitions estimates the wait of a job with that many nodes for each nodeset that is large enough, in
+// each of the partitions, which commas separate.
+func OfPartitions(cfg *config.Config, partitions string, nodes int, short bool, now time.Time) (Report, error) {
+	var answers []Answer
 	most := 0
 	for partition := range strings.SplitSeq(partitions, ",") {
 		sets, err := flexSetsOf(cfg, partition)
 		if err != nil {
-			return nil, err
+			return Report{}, config.Misuse(err)
 		}
 		for _, set := range sets {
 			most = max(most, set.Size())
@@ -30,9 +30,9 @@ func OfPartitions(cfg *config.Config, partitions string, nodes int) (answers []A
 		}
 	}
 	if len(answers) == 0 {
-		return nil, fmt.Errorf("--nodes %d: partition %s has nodesets of up to %d nodes", nodes, partitions, most)
+		return Report{}, config.Misusef("--nodes %d: partition %s has nodesets of up to %d nodes", nodes, partitions, most)
 	}
-	return answers, nil
+	return reportOf(cfg, answers, short, now)
 }
 
 // flexSetsOf returns the flex-start nodesets of a partition.
@@ -51,12 +51,13 @@ func flexSetsOf(cfg *config.Config, partition string) (sets []*config.NodeSet, e
 	return nil, fmt.Errorf("partition %q has no flex-start nodes; choose one of: %s", partition, strings.Join(others, ", "))
 }
 
-// OfJob returns answers without estimates about a waiting job: one for each nodeset where it waits.
-func OfJob(cfg *config.Config, v *view.View, name string, now time.Time) (answers []Answer, err error) {
+// OfJob estimates the remaining wait of a waiting job for each nodeset where it waits.
+func OfJob(cfg *config.Config, v *view.View, name string, short bool, now time.Time) (Report, error) {
 	job, rows, err := v.Find(name)
 	if err != nil {
-		return nil, err
+		return Report{}, err
 	}
+	var answers []Answer
 	for _, row := range rows {
 		if row.Waits() && cfg.FlexSet(row.NodeSet) != nil {
 			together, seconds := waited(v, row, now)
@@ -68,14 +69,14 @@ func OfJob(cfg *config.Config, v *view.View, name string, now time.Time) (answer
 	}
 	switch {
 	case len(answers) > 0:
-		return answers, nil
+		return reportOf(cfg, answers, short, now)
 	case len(rows) > 0:
-		return nil, fmt.Errorf("job %s has its machines; slurmflex why %s shows when their lease ends", job.Name(), job.Name())
+		return Report{}, fmt.Errorf("job %s has its machines; slurmflex why %s shows when their lease ends", job.Name(), job.Name())
 	case len(job.Nodes) == 0:
-		return nil, fmt.Errorf("job %s (%s) has no nodes yet, so its machines are not requested; slurmflex estimate -p %s -N NODES "+
+		return Report{}, fmt.Errorf("job %s (%s) has no nodes yet, so its machines are not requested; slurmflex estimate -p %s -N NODES "+
 			"estimates how long they will take from then on", job.Name(), job.State, job.Partition)
 	}
-	return nil, fmt.Errorf("job %s has no flex-start nodes", job.Name())
+	return Report{}, fmt.Errorf("job %s has no flex-start nodes", job.Name())
 }
 
 // waited returns how many machines arrive together for a waiting row, and how many seconds they have
@@ -88,17 +89,17 @@ func waited(v *view.View, row view.Row, now time.Time) (together int, seconds in
 	return together, max(int64(now.Sub(since).Seconds()), 1)
 }
 
-// Answered adds estimates from the history to the answers. A cluster without history is an error,
-// unless mayLack is true.
-func Answered(cfg *config.Config, answers []Answer, mayLack bool, now time.Time) (Report, error) {
+// reportOf adds estimates from the history to the answers. A cluster without history is an error,
+// unless the report is short.
+func reportOf(cfg *config.Config, answers []Answer, short bool, now time.Time) (Report, error) {
 	book := newBook(now)
 	tally, err := history.ReadForCommand(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.take)
-	if err != nil && !(mayLack && errors.Is(err, history.ErrNone)) {
+	if err != nil && !(short && errors.Is(err, history.ErrNone)) {
 		return Report{}, err
 	}
 	for i := range answers {
 		a := &answers[i]
 		a.Estimate = book.estimate(a.NodeSet, a.Nodes, a.Waited)
 	}
-	return Report{Envelope: view.EnvelopeOf("estimate"), Cluster: cfg.Cluster, Estimates: answers, Bad: tally.Bad}, nil
+	return Report{Envelope: view.EnvelopeOf("estimate"), Cluster: cfg.Cluster, Estimates: answers, Bad: tally.Bad, short: short}, nil
 }

@@ -40,10 +40,10 @@ func TestEstimateOfAJobIsAboutItsRequest(t *testing.T) {
 			row.RequestedAt = at(20)
 		}
 		v := view.View{Jobs: []view.Job{{ID: 812, Partition: "train", NodeCount: 2, State: "CONFIGURING"}}, Rows: []view.Row{row}, Groups: []view.Group{test.group}}
-		answers, err := OfJob(cfg, &v, "812", now)
+		report, err := OfJob(cfg, &v, "812", true, now)
 		require.NoError(t, err, name)
-		require.Len(t, answers, 1, name)
-		a := answers[0]
+		require.Len(t, report.Estimates, 1, name)
+		a := report.Estimates[0]
 		assert.EqualValues(t, test.together, a.Nodes, name)
 		assert.Equal(t, 60*test.waited, a.Waited, name)
 		assert.Equal(t, test.together == 50, strings.Contains(a.String(), ", shared request, waiting for 20m: too few past requests"), name)

@@ -14,6 +14,8 @@ type Report struct {
 	Cluster   string   `json:"cluster"`
 	Estimates []Answer `json:"estimates"`
 	Bad       int      `json:"unread_lines"` // of the history
+
+	short bool // for people, only estimates
 }
 
 // Answer is the estimate for one nodeset.
@@ -33,21 +35,12 @@ type Answer struct {
 func (r Report) String() string {
 	var b strings.Builder
 	for _, a := range r.Estimates {
-		fmt.Fprintln(&b, a)
-	}
-	if r.Bad > 0 {
-		fmt.Fprintf(&b, "%s of the history could not be read\n", view.Count(r.Bad, "line"))
-	}
-	return b.String()
-}
-
-// Short returns only the lines that have an estimate.
-func (r Report) Short() string {
-	var b strings.Builder
-	for _, a := range r.Estimates {
-		if a.Estimate != nil {
+		if !r.short || a.Estimate != nil {
 			fmt.Fprintln(&b, a)
 		}
+	}
+	if r.Bad > 0 && !r.short {
+		fmt.Fprintf(&b, "%s of the history could not be read\n", view.Count(r.Bad, "line"))
 	}
 	return b.String()
 }

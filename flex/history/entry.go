@@ -27,16 +27,16 @@ const (
 	Job   Kind = "job"   // the story of a job; see StoryLine
 )
 
-// End is the way a wait ended.
-type End string
+// ending is the way a wait ended.
+type ending string
 
 // The ends of waits. Only Granted waits brought machines. How long the others would have lasted is
 // unknown.
 const (
-	Granted   End = "granted"
-	Withdrawn End = "withdrawn" // the machines were no longer wanted
-	Failed    End = "failed"    // permanently, or the job left after a failed attempt
-	Moved     End = "moved"     // the job now waits elsewhere
+	Granted   ending = "granted"
+	Withdrawn ending = "withdrawn" // the machines were no longer wanted
+	Failed    ending = "failed"    // permanently, or the job left after a failed attempt
+	Moved     ending = "moved"     // the job now waits elsewhere
 )
 
 // Time is a time in seconds since 1970. In JSON it is RFC 3339 in UTC.
@@ -87,7 +87,7 @@ type Entry struct {
 	From Time `json:"from"` // of a wait: the first request; of a lease: the creation of the machine
 	To   Time `json:"to"`   // of a wait: the first machine, or the wait's end; of a lease: its end
 
-	End      End       `json:"end,omitempty"`      // of a wait: granted, withdrawn (no longer needed), failed (permanently, or the job left after a failed attempt) or moved (to another partition)
+	End      ending    `json:"end,omitempty"`      // of a wait: granted, withdrawn (no longer needed), failed (permanently, or the job left after a failed attempt) or moved (to another partition)
 	Attempts int       `json:"attempts,omitempty"` // requests during the wait
 	Cause    mig.Cause `json:"cause,omitempty"`    // of the last failed attempt, as in the metrics
 

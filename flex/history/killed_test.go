@@ -50,9 +50,8 @@ func TestKilledProcessLosesNothingSeenTwoSecondsAgo(t *testing.T) {
 // prints a byte and does not return.
 func seeAndHang(t *testing.T, dir string) {
 	w := newWorld(t)
-	w.Config.Options.StateDir = dir
 	hang := make(chan struct{})
-	w.recorder = New(w.Config, w.log, func(News) { <-hang })
+	w.recorder = &Recorder{Dir: dir, Cluster: "alpha", Log: w.log, Notify: func(News) { <-hang }}
 	w.later(1)
 	w.Group("alpha-a3-job-814", mig.Stamp{NodeSet: "a3", Job: 814}, request("a1", mig.Accepted, w.Snap.Now, "alpha-a3-2"))
 	w.asked(mig.Succeeded, w.ago(time.Hour), node)
@@ -60,7 +59,7 @@ func seeAndHang(t *testing.T, dir string) {
 	w.Machine(node, group).Created = w.Snap.Now
 	w.running(813, w.Snap.Now)
 	w.Snap.Now = w.Snap.Now.Add(10 * time.Second)
-	w.recorder.Saw(w.Scene(), w.plan)
+	w.recorder.saw(w.Scene(), w.plan)
 	_, err := os.Stdout.WriteString(".")
 	require.NoError(t, err)
 	<-hang

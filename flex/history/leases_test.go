@@ -160,7 +160,7 @@ func TestUnreadRecordOfALaterMachineEndsTheLease(t *testing.T) {
 
 // returns makes the first looks of this host after another one has made the passes.
 func (w *world) returns(after time.Duration) {
-	w.recorder.Stood(leader.ErrStandby)
+	w.recorder.stood(leader.ErrStandby)
 	w.look(after)
 	w.later(2)
 }
@@ -194,11 +194,11 @@ func TestLeaseThatEndsAtATakeoverBackGetsItsLine(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		w.later(30)
 		time.Sleep(time.Second)
-		w.recorder.Stood(leader.ErrStandby)
+		w.recorder.stood(leader.ErrStandby)
 
 		a := w.recorder
 		w.restart()
-		w.recorder.Stood(leader.ErrStandby)
+		w.recorder.stood(leader.ErrStandby)
 		w.later(60)
 		w.later(60)
 
@@ -211,7 +211,6 @@ func TestLeaseThatEndsAtATakeoverBackGetsItsLine(t *testing.T) {
 // moves gives all nodesets another region, so that passes do not read the first any more.
 func (w *world) moves() {
 	w.Config = scenetest.Cluster("partitions:\n  train: {partition_nodeset: [a3]}", scenetest.FlexSet("a3", "europe-west4-b", "node_count_dynamic_max: 9", ""))
-	w.Config.Options.StateDir = w.dir
 	w.Snap.Instances, w.Snap.Groups = nil, nil
 }
 

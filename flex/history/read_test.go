@@ -171,7 +171,7 @@ func TestPrivateDataHidesTheWholeHistory(t *testing.T) {
 func TestUnwritableFolderIsOneWarning(t *testing.T) {
 	w := booting(t)
 	core, seen := observer.New(zapcore.WarnLevel)
-	w.log, w.Config.Options.StateDir = zap.New(core), "/proc/none"
+	w.log, w.dir = zap.New(core), "/proc/none"
 	w.restart()
 	w.later(1)
 	w.gone()

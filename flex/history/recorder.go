@@ -8,10 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -27,13 +25,13 @@ const shortAway = 3 * time.Minute
 const maxUnwritten = 10_000
 
 // Recorder writes the history of the observations of passes, in the background, and knows the stories of
-// jobs. It is a flex.Watcher. A folder that cannot be written only causes a warning. A hanging disk delays no
+// jobs. A folder that cannot be written only causes a warning. A hanging disk delays no
 // pass.
 type Recorder struct {
-	dir     string
-	cluster string
-	log     *zap.Logger
-	notify  func(News)
+	Dir, Cluster string // of the history
+	Log          *zap.Logger
+	Notify       func(News) // is called with the news of each look
+	Remembers    bool       // remember the last day, also what is in the history when the recorder starts
 
 	mu   sync.Mutex
 	next *look         // the next observation to record; nil: none
@@ -45,7 +43,6 @@ type Recorder struct {
 	last      time.Time // of the last look
 	hidden    bool      // the files were hidden from other users, because Slurm hides jobs
 	unwritten []any     // the lines of what has ended that are not written yet
-	remembers bool      // see Remember
 	recalled  bool      // the last day in the history has been read
 
 	// Only the look that is being recorded changes these, with the lock.
@@ -54,17 +51,13 @@ type Recorder struct {
 	day     day     // empty unless the recorder remembers it
 }
 
-var _ flex.Watcher = (*Recorder)(nil)
+// Watcher returns what the recorder must see of the passes. It needs no actions, because the next look shows
+// their effect.
+func (r *Recorder) Watcher() flex.Watcher { return flex.Watcher{Saw: r.saw, Stood: r.stood} }
 
-// New returns a recorder that writes to the configuration's state folder. notify is called with the news
-// of each look.
-func New(cfg *config.Config, log *zap.Logger, notify func(News)) *Recorder {
-	return &Recorder{dir: cfg.Options.StateDir, cluster: cfg.Cluster, log: log, notify: notify}
-}
-
-// Saw records the observation of a pass in the background. If further passes arrive meanwhile, only
+// saw records the observation of a pass in the background. If further passes arrive meanwhile, only
 // the last of them is recorded.
-func (r *Recorder) Saw(s *scene.Scene, p plan.Plan) {
+func (r *Recorder) saw(s *scene.Scene, p plan.Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.next = &look{scene: s, plan: p, now: At(s.Seen.Now)}
@@ -117,9 +110,9 @@ func (r *Recorder) work(done chan struct{}) {
 func (r *Recorder) record(l *look, away time.Time) {
 	m := r.memory
 	if m == nil || !away.IsZero() {
-		_ = os.Mkdir(r.dir, 0o755) // the write reports a failure
+		_ = os.Mkdir(r.Dir, 0o755) // the write reports a failure
 		var err error
-		if m, err = load(r.dir, r.cluster); !away.IsZero() {
+		if m, err = load(r.Dir, r.Cluster); !away.IsZero() {
 			m.missed(At(away))
 		}
 		r.report(err)
@@ -130,7 +123,7 @@ func (r *Recorder) record(l *look, away time.Time) {
 	r.report(r.write(l))
 	r.recall(l.scene.Seen.Now)
 	for _, n := range l.news {
-		r.notify(n)
+		r.Notify(n)
 	}
 }
 
@@ -165,9 +158,9 @@ func (r *Recorder) see(m *memory, l *look, others bool) {
 // hide keeps other users from reading files that were written before Slurm hid jobs.
 func (r *Recorder) hide(private bool) {
 	if private && !r.hidden {
-		if err := hideAll(r.dir, r.cluster); err != nil {
-			r.log.Warn("other users may read the history, although Slurm hides jobs from them (PrivateData); run chmod o-r on its files",
-				zap.String("folder", r.dir), zap.Error(err))
+		if err := hideAll(r.Dir, r.Cluster); err != nil {
+			r.Log.Warn("other users may read the history, although Slurm hides jobs from them (PrivateData); run chmod o-r on its files",
+				zap.String("folder", r.Dir), zap.Error(err))
 		}
 	}
 	r.hidden = private
@@ -178,13 +171,13 @@ func (r *Recorder) hide(private bool) {
 func (r *Recorder) write(l *look) error {
 	private := l.scene.Seen.Private
 	if len(r.unwritten) > 0 {
-		if err := Append(r.dir, r.cluster, private, r.unwritten); err != nil {
+		if err := Append(r.Dir, r.Cluster, private, r.unwritten); err != nil {
 			r.unwritten = r.unwritten[max(0, len(r.unwritten)-maxUnwritten):]
 			return err
 		}
 		r.unwritten = nil
 	}
-	return r.memory.save(r.dir, r.cluster, private, l.now)
+	return r.memory.save(r.Dir, r.Cluster, private, l.now)
 }
 
 // report logs once that the history cannot be kept, and again only after a success.
@@ -194,8 +187,8 @@ func (r *Recorder) report(err error) {
 	r.lost = err
 	r.mu.Unlock()
 	if err != nil && kept {
-		r.log.Warn("history is not kept; give SlurmUser a folder to write into, or set slurmflex.state_dir; the limits on GPU hours and cost then hold back no job",
-			zap.String("folder", r.dir), zap.Error(err))
+		r.Log.Warn("history is not kept; give SlurmUser a folder to write into, or set slurmflex.state_dir; the limits on GPU hours and cost then hold back no job",
+			zap.String("folder", r.Dir), zap.Error(err))
 	}
 }
 
@@ -206,12 +199,9 @@ func (r *Recorder) Kept() error {
 	return r.lost
 }
 
-// Did records nothing, because the next look shows the effect of an action.
-func (r *Recorder) Did(action.Action, time.Time, time.Duration, error) {}
-
-// Stood forgets the observations when another host makes the passes. They would be outdated by the
+// stood forgets the observations when another host makes the passes. They would be outdated by the
 // time this host takes over again.
-func (r *Recorder) Stood(err error) {
+func (r *Recorder) stood(err error) {
 	if !flex.IsStandby(err) {
 		return
 	}

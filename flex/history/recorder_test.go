@@ -24,12 +24,12 @@ func TestHangingDiskDelaysNoPass(t *testing.T) {
 		require.NoError(t, os.Mkdir(openPath(w.dir, "alpha"), 0o755))
 		core, _ := observer.New(zap.WarnLevel)
 		hang := make(chan struct{})
-		r := New(w.Config, zap.New(core, zap.Hooks(func(zapcore.Entry) error {
+		r := &Recorder{Dir: w.dir, Cluster: "alpha", Notify: w.notify, Log: zap.New(core, zap.Hooks(func(zapcore.Entry) error {
 			<-hang
 			return nil
-		})), w.notify)
+		}))}
 		for range 5 {
-			r.Saw(w.Scene(), w.plan)
+			r.saw(w.Scene(), w.plan)
 			w.Snap.Now = w.Snap.Now.Add(time.Minute)
 			w.Snap.Jobs = append(w.Snap.Jobs, w.Snap.Jobs[0])
 			w.Snap.Jobs[len(w.Snap.Jobs)-1].ID++

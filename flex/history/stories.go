@@ -16,8 +16,8 @@ import (
 
 // The limits of stories.
 const (
-	mostJobs   = 2000
-	mostEvents = 60 // per job
+	mostJobs   = 2000 // others have a story once they get nodes
+	mostEvents = 60   // per job
 )
 
 // openStories follows the jobs of passes. It is empty before the first pass.
@@ -51,7 +51,7 @@ func (d *openStories) see(s *scene.Scene, p plan.Plan, others bool) (ended []vie
 		j := &l.scene.Seen.Jobs[i]
 		of := open[j.ID]
 		if of == nil {
-			if !s.Config.HasOurs(j.Partition) || len(d.Jobs) >= mostJobs {
+			if isIdle := !j.State.HoldsNodes() && len(l.scene.DoorsOf(j.ID)) == 0; !s.Config.HasOurs(j.Partition) || isIdle && len(d.Jobs) >= mostJobs {
 				continue
 			}
 			of = &openStory{Past: view.Past{Job: view.JobOf(l.scene, j)}}

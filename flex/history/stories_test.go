@@ -63,7 +63,7 @@ func TestStorySurvivesARestart(t *testing.T) {
 	assert.Equal(t, w.Snap.Told[812], of().Job.Told)
 
 	w.restart()
-	w.recorder.Remember()
+	w.recorder.Remembers = true
 	w.later(1)
 	require.Len(t, w.recorder.Ended(), 1)
 	assert.Equal(t, events, eventsOf(w.recorder.Story("812")))
@@ -95,7 +95,7 @@ func TestAnotherHostWritesTheStoriesThatEndDuringItsPasses(t *testing.T) {
 	w := newWorld(t)
 	w.pending(812)
 	w.later(1)
-	w.recorder.Stood(leader.ErrStandby)
+	w.recorder.stood(leader.ErrStandby)
 	w.Snap.Jobs = nil
 	w.later(60)
 	w.later(1)

@@ -115,8 +115,9 @@ func (s *openStory) seeMachines(l *queueLook, j *slurm.Job) {
 	if j.State.HoldsNodes() {
 		nodes = slices.Clip(j.Nodes)
 	}
-	from := s.Allocated
+	from, wanted := s.Allocated, cmp.Or(len(j.Nodes), j.NodeCount)
 	for _, d := range l.scene.DoorsOf(j.ID) {
+		wanted = len(d.Nodes) // squeue shows the most of a range
 		if s.Allocated.IsZero() && (from.IsZero() || d.At.Before(from)) {
 			from = d.At
 		}
@@ -150,7 +151,6 @@ func (s *openStory) seeMachines(l *queueLook, j *slurm.Job) {
 		}
 	}
 	comes := len(up) > 0 && !j.State.AtWork()
-	wanted := cmp.Or(len(j.Nodes), j.NodeCount)
 	if made > s.Machines {
 		s.note(last, view.EventGranted, fmt.Sprintf("%d of %s", made, view.Count(max(wanted, made), "node")))
 		s.Machines = made

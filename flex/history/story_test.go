@@ -24,7 +24,7 @@ var failed = demand.Wait{Stage: demand.Waiting, Failed: 1, Trouble: mig.Trouble{
 func TestPendingJobStoryHasItsRequests(t *testing.T) {
 	w := newQueueWorld()
 	waits := pends()
-	waits.NodeCount = 2
+	waits.NodeCount = 3 // the most of a range
 	behindDoors := func(sees seen) seen {
 		return func(w *queueWorld) {
 			w.Snap.Reservations = []slurm.Reservation{{
@@ -140,10 +140,15 @@ func TestNumberOfStoriesIsLimited(t *testing.T) {
 	}
 	w.see(1, nil, many...)
 	assert.Len(t, w.stories.Jobs, mostJobs)
+	placed := runs(1)
+	placed.ID, placed.ArrayID = mostJobs+11, mostJobs+11
+	many = append(many, placed)
+	w.see(1, nil, many...)
+	assert.NotNil(t, w.story(fmt.Sprint(placed.ID)), "a job with nodes has a story")
 	w.see(2, nil, many[5:]...)
 	assert.Len(t, w.ended, 5)
 	w.see(3, nil, many[5:]...)
-	assert.NotNil(t, w.story(fmt.Sprint(mostJobs+5)))
+	assert.NotNil(t, w.story(fmt.Sprint(mostJobs+4)))
 }
 
 // A job runs for ten hours and is requeued; its next requests fail sixty times.

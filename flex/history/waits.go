@@ -115,7 +115,7 @@ func (o *openWait) follow(l *look, run []mig.Request) {
 
 // endOf returns how and when the wait ended; empty if it is ongoing. For a wait that had ended
 // before the first look, the time is known only if its machines exist.
-func (l *look) endOf(o *openWait, g *mig.Group, run []mig.Request, known bool) (end End, at Time) {
+func (l *look) endOf(o *openWait, g *mig.Group, run []mig.Request, known bool) (end ending, at Time) {
 	last := run[len(run)-1]
 	now := l.now
 	if !known {
@@ -167,7 +167,7 @@ func (l *look) left(job uint32) bool {
 }
 
 // givenUp returns why requests without machines are no longer wanted.
-func (l *look) givenUp(o *openWait) End {
+func (l *look) givenUp(o *openWait) ending {
 	j := l.scene.Jobs[o.Job]
 	switch {
 	case o.Job != 0 && j != nil && (o.hasLeft(j.Partition) || l.waitsElsewhere(o)):
@@ -198,7 +198,7 @@ func (l *look) waitsElsewhere(o *openWait) (elsewhere bool) {
 }
 
 // end returns the wait's line.
-func (o *openWait) end(end End, at Time, l *look, run []mig.Request) Entry {
+func (o *openWait) end(end ending, at Time, l *look, run []mig.Request) Entry {
 	e := o.Entry
 	e.End, e.To = end, max(at, o.From)
 	if end == Granted && len(run) > 0 {

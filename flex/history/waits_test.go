@@ -112,7 +112,7 @@ func TestWaitFailsPermanentlyOrWithItsJob(t *testing.T) {
 func TestWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		waits func(*world)
-		end   End
+		end   ending
 	}{
 		"in another partition":   {func(w *world) { w.Snap.Jobs[0].Partition = "other" }, Moved},
 		"in another one as well": {func(w *world) { w.Snap.Jobs[0].Partition = "train,other" }, Withdrawn},
@@ -157,8 +157,7 @@ func TestUnreadOrWrongListEndsNothing(t *testing.T) {
 
 func TestEarlierWaitIsRecordedOnlyIfItsMachinesExist(t *testing.T) {
 	w := newWorld(t)
-	w.Config.Options.StateDir = t.TempDir()
-	w.dir = w.Config.Options.StateDir
+	w.dir = t.TempDir()
 	w.requests(812, request("a1", mig.Cancelled, noon, both...), request("a2", mig.Succeeded, at(1), "alpha-a3-7"),
 		request("a3", mig.Succeeded, at(1), "alpha-a3-0"))
 	w.Snap.Now = at(60)

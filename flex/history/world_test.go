@@ -62,7 +62,6 @@ func (w *world) newsOf(what what) (all []News) {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, World: scenetest.New(alpha()), dir: t.TempDir(), log: zap.NewNop(), accounts: map[uint32]string{}}
-	w.Config.Options.StateDir = w.dir
 	for _, set := range w.Config.FlexSets() {
 		w.Snap.Templates[set.Template] = scenetest.FlexTemplate(map[string]string{"a3": "a3-highgpu-8g", "g2": "g2-standard-4"}[set.Name])
 	}
@@ -73,13 +72,13 @@ func newWorld(t *testing.T) *world {
 
 // restart replaces the recorder, as a new process does.
 func (w *world) restart() {
-	w.recorder = New(w.Config, w.log, w.notify)
+	w.recorder = &Recorder{Dir: w.dir, Cluster: "alpha", Log: w.log, Notify: w.notify}
 }
 
 // look makes a pass that much later.
 func (w *world) look(after time.Duration) {
 	w.Snap.Now = w.Snap.Now.Add(after)
-	w.recorder.Saw(w.Scene(), w.plan)
+	w.recorder.saw(w.Scene(), w.plan)
 	w.recorder.Wait(time.Minute)
 }
 

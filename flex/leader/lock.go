@@ -34,16 +34,13 @@ const (
 var ErrQueued = errors.New("another pass is about to start")
 
 // Take waits until no other pass is running. It returns ErrQueued immediately if another process is
-// already waiting, because that process's pass has not started to look.
-func (l Lock) Take(ctx context.Context) (release func(), err error) { return l.take(ctx, nextFull) }
-
-// TakeForPart is Take for a pass that does only some of the work. Such passes have a queue of their
-// own, because no full pass may be left to them.
-func (l Lock) TakeForPart(ctx context.Context) (release func(), err error) {
-	return l.take(ctx, nextPart)
-}
-
-func (l Lock) take(ctx context.Context, queue string) (release func(), err error) {
+// already waiting, because that process's pass has not started to look. Passes that do only some of the
+// work (partial) have a queue of their own, because no full pass may be left to them.
+func (l Lock) Take(ctx context.Context, partial bool) (release func(), err error) {
+	queue := nextFull
+	if partial {
+		queue = nextPart
+	}
 	next, err := l.open(queue)
 	if err != nil {
 		return nil, err

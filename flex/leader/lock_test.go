@@ -14,7 +14,7 @@ import (
 
 // take takes a lock that is available.
 func take(t *testing.T, lock Lock) (release func()) {
-	release, err := lock.Take(t.Context())
+	release, err := lock.Take(t.Context(), false)
 	assert.NoError(t, err)
 	return release
 }
@@ -34,7 +34,7 @@ func TestLockAllowsOnePassAndOneWaiter(t *testing.T) {
 		}
 
 		assert.True(t, lock.Awaited())
-		_, err := lock.Take(t.Context())
+		_, err := lock.Take(t.Context(), false)
 		require.ErrorIs(t, err, ErrQueued, "a third one")
 
 		release()
@@ -53,7 +53,7 @@ func TestLockWaitEndsWithItsContext(t *testing.T) {
 		release := take(t, lock)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := lock.Take(ctx)
+		_, err := lock.Take(ctx, false)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.EqualError(t, err, "lock "+filepath.Join(lock.Dir, "round.lock")+": context deadline exceeded")
 
@@ -74,7 +74,7 @@ func TestLockFileMustNotBeALink(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	target := filepath.Join(t.TempDir(), "precious")
 	require.NoError(t, os.Symlink(target, filepath.Join(lock.Dir, "next.lock")))
-	_, err := lock.Take(t.Context())
+	_, err := lock.Take(t.Context(), false)
 	require.ErrorContains(t, err, "next.lock: too many levels of symbolic links; remove it if it is not ours")
 	assert.NoFileExists(t, target)
 }

@@ -9,13 +9,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// Reader reads the records of jobs.
-type Reader interface {
+// reader reads the records of jobs.
+type reader interface {
 	JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error)
 }
 
 // ReadRecords reads and remembers the records of jobs. It omits jobs that no longer exist.
-func (m *Memory) ReadRecords(ctx context.Context, from Reader, now time.Time, ids ...uint32) ([]slurm.JobRecord, error) {
+func (m *Memory) ReadRecords(ctx context.Context, from reader, now time.Time, ids ...uint32) ([]slurm.JobRecord, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

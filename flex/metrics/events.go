@@ -20,7 +20,7 @@ type events struct {
 	unhealthy *prometheus.CounterVec   // by nodeset and whether an earlier machine on the host was, too
 
 	looked map[string]time.Time // by region: the last look that read it
-	lost   map[string]int       // by node: the consecutive looks that found the loss
+	lost   map[string]bool      // by node: its loss is counted
 }
 
 func newEvents(f factory) events {
@@ -65,23 +65,21 @@ func (e *events) begin(nodeset string) {
 	}
 }
 
-// lose counts lost machines. A loss counts if it is certain, or if two consecutive looks found it,
-// because a list may be wrong once.
+// lose counts lost machines, once the planner is certain of their loss: a list may be wrong once.
 func (e *events) lose(s *scene.Scene, losses []scene.Loss) {
-	found := map[string]int{}
-	for name, looks := range e.lost {
+	found := map[string]bool{}
+	for name := range e.lost {
 		if set := s.Config.FlexSetOf(name); set != nil && s.Unseen(set.Region) {
-			found[name] = looks
+			found[name] = true
 		}
 	}
 	for _, loss := range losses {
 		for _, name := range loss.Nodes {
-			found[name] = e.lost[name] + 1
-			if loss.Certain {
-				found[name] = max(found[name], 2)
-			}
-			if found[name] >= 2 && e.lost[name] < 2 {
+			if loss.Certain && !e.lost[name] {
 				e.losses.WithLabelValues(loss.NodeSet, string(loss.Cause)).Inc()
+			}
+			if loss.Certain || e.lost[name] {
+				found[name] = true
 			}
 		}
 	}
@@ -89,7 +87,7 @@ func (e *events) lose(s *scene.Scene, losses []scene.Loss) {
 }
 
 // forget makes the next look count as the first one.
-func (e *events) forget() { e.looked, e.lost = map[string]time.Time{}, map[string]int{} }
+func (e *events) forget() { e.looked, e.lost = map[string]time.Time{}, map[string]bool{} }
 
 // spend counts the time of machines since the last look.
 func (e *events) spend(s *scene.Scene) {

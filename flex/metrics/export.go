@@ -34,7 +34,7 @@ func (m *Metrics) WriteTextfile(path string, pass error) error {
 	if path == "" || pass != nil && !flex.IsStandby(pass) {
 		return nil
 	}
-	m.Stood(pass)
+	m.stood(pass)
 	if err := prometheus.WriteToTextfile(path, m.registry); err != nil {
 		return fmt.Errorf("write metrics: %w; make the folder writable for this user, or set another --textfile", err)
 	}

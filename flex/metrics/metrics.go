@@ -20,7 +20,7 @@ import (
 	"slurmflex/mig"
 )
 
-// Metrics holds all counters and gauges. It is a flex.Watcher, and safe for concurrent use.
+// Metrics holds all counters and gauges. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	cfg      *config.Config
@@ -44,8 +44,6 @@ type Metrics struct {
 	events events
 	begun  time.Time // start of the last pass that read anything
 }
-
-var _ flex.Watcher = (*Metrics)(nil)
 
 // The outcomes of actions, passes and commands.
 const (
@@ -149,8 +147,11 @@ func (m *Metrics) begin() {
 	}
 }
 
-// Saw records the observation of a pass.
-func (m *Metrics) Saw(s *scene.Scene, p plan.Plan) {
+// Watcher returns what the metrics must see of the passes.
+func (m *Metrics) Watcher() flex.Watcher { return flex.Watcher{Saw: m.saw, Did: m.did, Stood: m.stood} }
+
+// saw records the observation of a pass.
+func (m *Metrics) saw(s *scene.Scene, p plan.Plan) {
 	m.sight.Store(see(s, p))
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,8 +176,8 @@ func (m *Metrics) noteFailure(cause mig.Cause) {
 	m.lastFailure.WithLabelValues(string(cause)).Set(seconds(m.now()))
 }
 
-// Did counts an action.
-func (m *Metrics) Did(a action.Action, _ time.Time, _ time.Duration, err error) {
+// did counts an action.
+func (m *Metrics) did(a action.Action, _ time.Time, _ time.Duration, err error) {
 	outcome := done
 	if err != nil {
 		outcome = failed
@@ -196,9 +197,9 @@ func causeOf(err error) mig.Cause {
 	return causeSlurm
 }
 
-// Stood counts a pass. If another host reconciles, this host's observations are outdated and are
+// stood counts a pass. If another host reconciles, this host's observations are outdated and are
 // forgotten.
-func (m *Metrics) Stood(err error) {
+func (m *Metrics) stood(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	outcome := done

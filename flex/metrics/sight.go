@@ -225,7 +225,7 @@ func (g *gauges) cluster(s *scene.Scene) {
 			unread["policy"]++
 		}
 	}
-	for _, kind := range append(slurm.RowKinds(), "group", "instance", "policy") {
+	for _, kind := range []string{slurm.JobRow, slurm.NodeRow, slurm.ReservationRow, slurm.PartitionRow, "group", "instance", "policy"} {
 		g.add("slurmflex_unread_rows", "Records of Slurm and Compute that the last pass could not read and left alone.", float64(unread[kind]), "kind", kind)
 	}
 }

@@ -31,7 +31,7 @@ type Scheduler interface {
 	// Allowances reads Slurm's limits: those of licenses and, if AccountingStorageEnforce has them, of
 	// accounts, users and QOS.
 	Allowances(ctx context.Context, enforced []string) (slurm.Allowances, error)
-	memory.Reader
+	JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error)
 }
 
 // Cloud lists the calls to Compute that read. A call returns what it could read, and an error for

@@ -34,10 +34,29 @@ func (o Observer) observeSlurm(ctx context.Context, snap *scene.Snapshot) (err e
 	if err := o.readSettings(ctx); err != nil {
 		return err
 	}
-	slurm.RankByTier(snap.Jobs, o.Memory.Settings.Partitions)
+	rankByTier(snap.Jobs, o.Memory.Settings.Partitions)
 	snap.Unread = append(snap.Unread, o.Memory.Settings.Unread...)
 	o.observeAllowances(ctx, snap)
 	return nil
+}
+
+// rankByTier puts the highest tier among each job's partitions above the job's priority, so that
+// priorities order jobs as Slurm does. It does not change the priority of held jobs.
+func rankByTier(jobs []slurm.Job, partitions []slurm.Partition) {
+	tiers := map[string]int{}
+	for _, p := range partitions {
+		tiers[p.Name] = p.Tier
+	}
+	for i := range jobs {
+		if jobs[i].Priority == 0 {
+			continue
+		}
+		highest := 0
+		for name := range strings.SplitSeq(jobs[i].Partition, ",") {
+			highest = max(highest, tiers[name])
+		}
+		jobs[i].Priority += uint64(highest) << 32
+	}
 }
 
 // tasksAtOnce limits how many tasks of arrays a pass reads besides those that have a door: a long
@@ -91,7 +110,7 @@ func separate(snap *scene.Snapshot, own map[uint32][]int, reasons map[uint32]str
 			continue
 		}
 		snap.Merged = append(snap.Merged, *j)
-		j.ArrayTask = j.TasksWithout(own[j.ArrayID])
+		j.ArrayTask = tasksWithout(*j, own[j.ArrayID])
 		if reason, read := reasons[j.ID]; read {
 			j.Reason = reason
 		}
@@ -105,7 +124,7 @@ func separate(snap *scene.Snapshot, own map[uint32][]int, reasons map[uint32]str
 func (o Observer) hiddenTasks(jobs []slurm.Job) (addresses []string) {
 	var rows []slurm.Job
 	for _, j := range jobs {
-		if o.covers() && j.IsTasks() && o.Config.HasOurs(j.Partition) && (j.HidesTasks() || memo.ParseHold(o.Config.Cluster, j.Reservation).Kind == memo.DoorHold) {
+		if o.covers() && j.IsTasks() && o.Config.HasOurs(j.Partition) && (hidesTasks(j) || memo.ParseHold(o.Config.Cluster, j.Reservation).Kind == memo.DoorHold) {
 			rows = append(rows, j)
 		}
 	}

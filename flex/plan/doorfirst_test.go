@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,23 @@ func TestRequestUnderWayIsNeededOnlyWhileItsJobLacksNodes(t *testing.T) {
 	assert.True(t, p.Needed["alpha-a3-0"] && p.Needed["alpha-a3-1"])
 	w.job().Reason = "Dependency"
 	assert.Empty(t, w.plan().Needed)
+}
+
+func TestAdminCommentNamesNoObstacleOnceMachinesAreUnderWay(t *testing.T) {
+	const turn, queued = "waiting for its turn: place 3 of 4", "waiting since 2026-11-21T11:00:00Z for 2 × a3-highgpu-8g for 01:00:00"
+	for _, test := range []struct {
+		told    string
+		asked   bool
+		written bool
+	}{{turn, true, true}, {queued, true, false}, {memo.Booting, true, false}, {turn, false, false}} {
+		w := newWaitingPending()
+		w.Snap.Told = map[uint32]string{7: memo.OwnComment + test.told}
+		if test.asked {
+			w.Requested(7, "alpha-a3-[0-1]", 30*time.Second)
+		}
+		got := w.all()
+		assert.Equal(t, test.written, strings.Contains(got, "waiting for its machines, which are requested or boot"), "%+v: %s", test, got)
+	}
 }
 
 // J4: on 22.05, a job cannot use a reservation if the controller does not know its user.

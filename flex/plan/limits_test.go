@@ -216,6 +216,18 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 	}
 }
 
+// squeue shows the most nodes of a range.
+func TestLimitsCountTheNodesThatSlurmHasPlannedOfARange(t *testing.T) {
+	for most, want := range map[int64][]uint32{16: {1}, 15: nil} {
+		w := newLimitedPending()
+		w.limit("ml", "GrpTRES", "gres/gpu", most, 8)
+		j := w.waits(8, ml)
+		j.Planned, j.Start = scenetest.Names("alpha-a3-[4-7]"), endOf(coverName)
+		doors, held := w.doors()
+		assert.Equal(t, want, doors, held)
+	}
+}
+
 func TestLimitsCountJobsWithDoors(t *testing.T) {
 	w := newLimitedPending()
 	first := w.waits(2, ml)

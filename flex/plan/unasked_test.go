@@ -175,10 +175,25 @@ func TestNodesThatAMoreImportantJobNamesAreKeptUntilSlurmPlansIt(t *testing.T) {
 }
 
 func TestJobLeavesTheRequestThatItHasWaitedForTooLong(t *testing.T) {
-	for told, cancelled := range map[string]bool{"": false, "flex-start: machines requested again at 2026-11-21T11:59:58Z: no capacity": true} {
+	const again = "flex-start: machines requested again at "
+	for told, cancelled := range map[string]bool{"": false, again + "2026-11-21T11:59:58Z: no capacity": true, again + "2026-11-21T10:59:58Z: no capacity": false} {
 		w := newUnasked()
 		w.Requested(7, "alpha-a3-[0-1]", time.Hour)
 		w.Snap.Told = map[uint32]string{7: told}
 		assert.Equal(t, cancelled, strings.Contains(w.inCompute(), "cancel request"), told)
+	}
+}
+
+// No cover closes nodes that others have reserved, so Slurm plans jobs there for the reservation's end.
+func TestJobThatSlurmPlansOnNodesReservedForOthersGetsFreeNodes(t *testing.T) {
+	for lasts, served := range map[time.Duration]bool{12 * time.Hour: true, 48 * time.Hour: false} {
+		w := newUnasked()
+		w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
+		w.reserve("maintenance", -time.Hour, "alpha-a3-[0-1]", "MAINT")
+		r := &w.Snap.Reservations[len(w.Snap.Reservations)-1]
+		r.End = noon.Add(lasts)
+		w.job().Planned, w.job().Start = r.Nodes, r.End
+		got := w.inSlurm()
+		assert.Equal(t, served, strings.Contains(got, "reserve alpha-a3-[2-3] from"), got)
 	}
 }

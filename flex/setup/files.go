@@ -56,7 +56,7 @@ func checkNew(paths ...string) error {
 	return nil
 }
 
-// checkOutput returns an error if Replace cannot write a file of that name.
+// checkOutput returns an error if replace cannot write a file of that name.
 func checkOutput(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -72,19 +72,17 @@ func checkOutput(path string) error {
 }
 
 // replace writes a file, whole or not at all. An existing file keeps its mode and its owner. If the
-// path is a link, Replace replaces the link's target. Any user may read a new file.
+// path is a link, replace replaces the link's target. Any user may read a new file.
 func replace(path, text string) error {
-	mode, owner := os.FileMode(0o644), (*regular.Owner)(nil)
+	mode, record := os.FileMode(0o644), (*syscall.Stat_t)(nil)
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
 	}
 	if was, err := os.Stat(path); err == nil {
 		mode = was.Mode().Perm()
-		if of, ok := was.Sys().(*syscall.Stat_t); ok {
-			owner = &regular.Owner{User: int(of.Uid), Group: int(of.Gid)}
-		}
+		record, _ = was.Sys().(*syscall.Stat_t)
 	}
-	return regular.Replace(path, []byte(text), mode, owner)
+	return regular.Replace(path, []byte(text), mode, record)
 }
 
 // Output writes a text to a command's --output file, or to stdout without one. It checks the file

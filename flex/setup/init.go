@@ -2,32 +2,30 @@ package setup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 
 	"slurmflex/config"
-	"slurmflex/flex/slurmconf"
 	"slurmflex/slurm"
 )
 
 // Init writes the first configuration of a cluster, and the part of slurm.conf for it.
 type Init struct {
 	answers
-	slurmconf.Options
+	SlurmConf
 	Path     string // of the new configuration
 	FlexConf string // path of the new part of slurm.conf
 }
 
-// scheduler is the part of Slurm that Init reads.
-type scheduler interface {
-	slurmconf.Slurm
+// configured is the part of Slurm that Init reads.
+type configured interface {
+	versioned
 	Config(ctx context.Context) (slurm.Config, error)
 }
 
 // Write asks what no flag has answered, writes both files or none, and returns what to do with them.
-func (i *Init) Write(ctx context.Context, s scheduler, machines slurmconf.Describe, in io.Reader, out io.Writer) (next string, err error) {
+func (i *Init) Write(ctx context.Context, s configured, machines describer, in io.Reader, out io.Writer) (next string, err error) {
 	questions := i.Questions()
 	if err := checkNew(i.Path, i.FlexConf); err != nil {
 		return "", config.Misuse(err)
@@ -57,8 +55,8 @@ func (i *Init) Write(ctx context.Context, s scheduler, machines slurmconf.Descri
 }
 
 // askSlurm reads what no flag sets, before there are questions whose answers would be lost.
-func (i *Init) askSlurm(ctx context.Context, s scheduler) error {
-	version, err := i.SlurmVersion(ctx, s)
+func (i *Init) askSlurm(ctx context.Context, s configured) error {
+	version, err := i.slurmVersion(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -74,16 +72,21 @@ func (i *Init) askSlurm(ctx context.Context, s scheduler) error {
 }
 
 // files returns both files. All answers must have been checked.
-func (i *Init) files(ctx context.Context, s scheduler, machines slurmconf.Describe) ([]file, error) {
+func (i *Init) files(ctx context.Context, s configured, machines describer) ([]file, error) {
 	text := i.config()
 	cfg, err := config.Parse(i.Path, []byte(text))
 	if err != nil {
 		return nil, config.Misuse(err)
 	}
 	i.Machines = map[string]string{i.nodeSet(): i.Machine}
-	flexConf, err := i.Options.Write(ctx, cfg, s, machines)
-	if unknown := (*slurmconf.UnknownShapeError)(nil); errors.As(err, &unknown) {
-		return nil, fmt.Errorf("--machine-type %s: its CPUs and memory are unknown: %w; correct it, or run init where Compute can be read", i.Machine, unknown.Err)
+	var unknown error
+	flexConf, err := i.SlurmConf.Write(ctx, cfg, s, func(ctx context.Context, cfg *config.Config, given map[string]string) map[string]Machine {
+		all := machines(ctx, cfg, given)
+		unknown = all[i.nodeSet()].Err
+		return all
+	})
+	if unknown != nil {
+		return nil, fmt.Errorf("--machine-type %s: its CPUs and memory are unknown: %w; correct it, or run init where Compute can be read", i.Machine, unknown)
 	}
 	return []file{{i.Path, text}, {i.FlexConf, flexConf}}, err
 }

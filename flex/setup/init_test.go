@@ -12,54 +12,51 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
-	"slurmflex/flex/slurmconf"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 // beta is the Slurm of a cluster beta.
-type beta struct{}
-
-func (beta) Version(context.Context) (slurm.Version, error) { return slurm.ParseVersion("24.11") }
+type beta struct{ installed }
 
 func (beta) Config(context.Context) (slurm.Config, error) {
 	return slurm.Config{"ClusterName": "beta"}, nil
 }
 
 // begun returns an init whose flags have answered every question, and a description of its machines.
-func begun(t *testing.T, err error) (*Init, slurmconf.Describe) {
+func begun(t *testing.T, err error) (*Init, describer) {
 	t.Helper()
 	dir := t.TempDir()
 	i := &Init{
 		answers: answers{Project: "my-project", Region: "us-central1", Partition: "train", Machine: "a3-megagpu-8g", Time: "4:00:00", Nodes: 2},
 		Path:    filepath.Join(dir, "config.yaml"), FlexConf: filepath.Join(dir, "flex.conf"),
 	}
-	return i, func(_ context.Context, _ *config.Config, given map[string]string) map[string]slurmconf.Machine {
+	return i, func(_ context.Context, _ *config.Config, given map[string]string) map[string]Machine {
 		assert.Equal(t, map[string]string{"a3": "a3-megagpu-8g"}, given)
 		m, known := mig.KnownMachine("a3-megagpu-8g")
 		require.True(t, known)
 		if err != nil {
-			return map[string]slurmconf.Machine{"a3": {Err: err}}
+			return map[string]Machine{"a3": {Err: err}}
 		}
-		return map[string]slurmconf.Machine{"a3": {MachineType: m, Source: "from a test"}}
+		return map[string]Machine{"a3": {MachineType: m, Source: "from a test"}}
 	}
 }
 
 func TestInitTakesTheRestFromSlurmAndWritesBothFiles(t *testing.T) {
 	i, machines := begun(t, nil)
-	next, err := i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
+	next, err := i.Write(t.Context(), beta{"24.11"}, machines, strings.NewReader(""), io.Discard)
 	require.NoError(t, err)
 	assert.Contains(t, next, i.Path+" and "+i.FlexConf+" are written.")
 	for path, has := range map[string]string{i.Path: "slurm_cluster_name: beta ", i.FlexConf: "NodeName=beta-a3-[0-1] "} {
 		assert.Contains(t, contents(t, path), has)
 	}
-	_, err = i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
+	_, err = i.Write(t.Context(), beta{"24.11"}, machines, strings.NewReader(""), io.Discard)
 	assert.True(t, config.IsMisuse(err), "init replaces no file: %v", err)
 }
 
 func TestInitWritesNothingForAnUnknownMachine(t *testing.T) {
 	i, machines := begun(t, errors.New("404 notFound"))
-	_, err := i.Write(t.Context(), beta{}, machines, strings.NewReader(""), io.Discard)
+	_, err := i.Write(t.Context(), beta{"24.11"}, machines, strings.NewReader(""), io.Discard)
 	require.EqualError(t, err, "--machine-type a3-megagpu-8g: its CPUs and memory are unknown: 404 notFound; correct it, or run init where Compute can be read")
 	assert.NoFileExists(t, i.Path)
 	assert.NoFileExists(t, i.FlexConf)

@@ -1,5 +1,7 @@
-// Package setup writes the first configuration of a cluster from a few answers, and says how to move a
-// cluster from slurm-gcp's scripts to slurmflex.
+// Package setup prepares a cluster for slurmflex. It writes the first configuration from a few answers, and
+// the parts of slurm.conf and of Lua for a configuration. It compares a configuration with good practice, with
+// Slurm's configuration, and with Compute: it first observes everything and then judges the observations, so
+// that the judgement is a pure function. It says how to move a cluster from slurm-gcp's scripts to slurmflex.
 package setup
 
 import (
@@ -62,7 +64,7 @@ const (
 )
 
 func checkTime(text string) error {
-	limit, err := slurm.ParseTime(text)
+	limit, err := parseTime(text)
 	if strings.Trim(text, "0:-") == "" {
 		return errors.New("must be longer than 0")
 	}
@@ -154,7 +156,7 @@ func (a *answers) askOthers(ctx context.Context, questions []question, in io.Rea
 
 // next says what to do with the files, whose paths are absolute.
 func (a answers) next(configuration, flexConf string) string {
-	limit, _ := slurm.ParseTime(a.Time)
+	limit, _ := parseTime(a.Time)
 	return fmt.Sprintf(`%s and %s are written. Jobs of partition %s may run for up to %s. Next:
 - read both files; correct nodes, zones (gcloud compute machine-types list --filter=name=%s) and subnetwork
 - create the instance template %s (docs/install.md, step 3)
@@ -177,7 +179,7 @@ func (a answers) template() string {
 
 // config is the configuration file. All answers must have been checked.
 func (a answers) config() string {
-	limit, _ := slurm.ParseTime(a.Time)
+	limit, _ := parseTime(a.Time)
 	zones := a.Zones
 	if len(zones) == 0 {
 		zones = []string{a.Region + "-b", a.Region + "-c"}

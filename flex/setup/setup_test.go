@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
+	"slurmflex/test/must"
 )
 
 func TestQuestionsAcceptTheirExamplesOnly(t *testing.T) {
@@ -66,8 +67,7 @@ func TestConfigurationIsValidIfItsZonesAreOfTheRegion(t *testing.T) {
 	for _, given := range [][]string{nil, {"us-central1-a", "us-central1-ai1a"}} { // Google's AI zones have such names
 		a.Zones = given
 		require.NoError(t, a.askOthers(t.Context(), a.Questions(), nil, nil))
-		cfg, err := config.Parse("config.yaml", []byte(a.config()))
-		require.NoError(t, err)
+		cfg := must.Get(config.Parse("config.yaml", []byte(a.config())))
 		assert.Empty(t, cfg.Ignored)
 		set := cfg.NodeSets[0]
 		assert.Equal(t, 8, set.Size())

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"slurmflex/config"
-	"slurmflex/flex/slurmconf"
 	"slurmflex/slurm"
 )
 
@@ -34,7 +33,7 @@ func FromSlurmGCP(cfg *config.Config, conf slurm.Config) string {
 
 // delegate returns the program that slurmflex's hook replaces: Slurm's, or slurm-gcp's usual one.
 func delegate(program, usual string) string {
-	if program == "" || slurmconf.IsHook(program) {
+	if program == "" || isHook(program) {
 		return usual
 	}
 	return program

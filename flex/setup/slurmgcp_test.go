@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 )
 
 func TestReportNamesTheDelegatesOfOtherNodesets(t *testing.T) {
@@ -35,8 +35,7 @@ func TestReportNamesTheDelegatesOfOtherNodesets(t *testing.T) {
 		"programs of a site": {cluster + a3 + cpu, slurm.Config{"ResumeProgram": "/r", "SuspendProgram": "/s"}, "will provision a3.\n" + keeps + "    resume_program: /r\n    suspend_program: /s\n\n" + lists},
 		"slurmflex's hooks":  {cluster + a3 + cpu, slurm.Config{"ResumeProgram": "/usr/libexec/slurmflex/resume"}, "will provision a3.\n" + keeps + usual + lists},
 	} {
-		cfg, err := config.Parse("config.yaml", []byte(c.file))
-		require.NoError(t, err)
+		cfg := must.Get(config.Parse("config.yaml", []byte(c.file)))
 		assert.Equal(t, "config.yaml loads as it is. Cluster hpc: slurmflex "+c.want, FromSlurmGCP(cfg, c.conf), name)
 	}
 }

@@ -67,37 +67,6 @@ func (p Plan) Due() (due []action.Action) {
 // Done reports whether the takedown is complete.
 func (p Plan) Done() bool { return len(p.Steps)+len(p.Waits)+len(p.Kept) == 0 && p.Left.none() }
 
-// Jobs counts jobs by how the plan handles them.
-func (p Plan) Jobs() string {
-	var requeued, cancelled, told int
-	for _, s := range p.Steps {
-		switch a := s.Action.(type) {
-		case action.EndJob:
-			if a.Then == action.Requeue {
-				requeued++
-			} else {
-				cancelled++
-			}
-		case action.TellJob:
-			told++
-		}
-	}
-	return fmt.Sprintf("%s to requeue, %s to cancel, %s to leave alone",
-		count(requeued, "job", "jobs"), count(cancelled, "job", "jobs"), count(told, "job", "jobs"))
-}
-
-// Progress names what still exists and what the takedown waits for.
-func (p Plan) Progress() string {
-	text := "there are " + p.Left.String()
-	if len(p.Waits) > 0 {
-		text += "; waiting for " + p.Waits[0]
-		if more := len(p.Waits) - 1; more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-	}
-	return text
-}
-
 // Left counts what the takedown still has to remove.
 type Left struct {
 	Instances int `json:"instances"`

@@ -10,7 +10,7 @@ import (
 	"slurmflex/flex/plan/scene"
 )
 
-// PassLog records what a pass does. It is a flex.Watcher.
+// PassLog records what a pass does, for a flex.Watcher.
 type PassLog struct {
 	Cluster string
 
@@ -47,6 +47,3 @@ func (l *PassLog) Did(a action.Action, begun time.Time, took time.Duration, err 
 	}
 	l.actions = append(l.actions, action)
 }
-
-// Stood does nothing, because only the daemon calls it.
-func (l *PassLog) Stood(error) {}

@@ -161,6 +161,11 @@ var stories = []struct {
 		set.Flex.OnLeaseEnd = config.RequeueFirst
 		s.up(813, "alpha-a3-[2-4]", slurm.JobRunning, 2*time.Hour)
 	}, "813"},
+	{"a job that Slurm may not requeue at the end of its lease", func(s *world) {
+		set, _, _ := s.Config.Find("alpha-a3-2")
+		set.Flex.OnLeaseEnd = config.RequeueFirst
+		s.up(813, "alpha-a3-[2-4]", slurm.JobRunning, time.Minute)
+	}, "813"},
 	{"a job with a time limit beyond the rest of a lease", func(s *world) {
 		s.pending(816, "Resources")
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Loss, Reason: "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.KeepsNone}.String()

@@ -99,6 +99,10 @@ func (e *explainer) gone(subject string, n number) {
 	} else {
 		e.State = "NOT IN SLURM'S QUEUE: it has ended or never existed"
 		e.YouCan = "sacct -j " + subject + ", if accounting is enabled"
+		if e.Daemon != nil && e.Daemon.Says() == "" {
+			e.State = "NOT IN SLURM'S QUEUE at " + e.at(e.View.SeenAt) + ": it was submitted later, has ended or never existed"
+			e.Next = fmt.Sprintf("the daemon looks again within %s", Span(time.Duration(e.Daemon.Interval)))
+		}
 	}
 	for _, g := range e.Groups {
 		if id != 0 && g.Job == id {
@@ -306,8 +310,9 @@ func (e *explainer) early(j Job, rows []Row) {
 		return
 	}
 	e.YouCan = "checkpoint before then"
-	if n, ok := e.NodeSet(first.NodeSet); ok && n.Requeues > 0 {
-		e.Next += "; requeued at " + e.at(first.EndsAt.Add(-time.Duration(n.Requeues))) + ", if Slurm may requeue it"
+	n, _ := e.NodeSet(first.NodeSet)
+	if at := first.EndsAt.Add(-time.Duration(n.Requeues)); n.Requeues > 0 && at.After(e.View.SeenAt) {
+		e.Next += "; requeued at " + e.at(at) + ", if Slurm may requeue it"
 	}
 }
 

@@ -15,12 +15,12 @@ import (
 	"slurmflex/flex/view"
 )
 
-// Board holds the observation of the daemon's last pass and the recent actions. It is a
-// flex.Watcher. It builds the view of a pass when somebody first asks for it.
+// Board holds the observation of the daemon's last pass and the recent actions. It
+// builds the view of a pass on the first request for it.
 type Board struct {
 	Fill    func(*view.View)  // adds estimates and prices to a view; may be nil
 	History *history.Recorder // has the last day
-	// Keep keeps what Fill adds up to date in each pass, whether or not anybody asks; may be nil.
+	// Keep keeps what Fill adds up to date in each pass, even without requests; may be nil.
 	Keep func(*scene.Scene, plan.Plan)
 
 	now func() time.Time
@@ -36,15 +36,16 @@ type Board struct {
 	tried   time.Time // when the last pass failed
 }
 
-var _ flex.Watcher = (*Board)(nil)
-
 // NewBoard returns an empty board for a daemon that starts now.
 func NewBoard(cfg *config.Config, now func() time.Time) *Board {
 	return &Board{cfg: cfg, now: now, begun: now()}
 }
 
-// Saw records the observation of a pass.
-func (b *Board) Saw(s *scene.Scene, p plan.Plan) {
+// Watcher returns what the board must see of the passes.
+func (b *Board) Watcher() flex.Watcher { return flex.Watcher{Saw: b.saw, Did: b.did, Stood: b.stood} }
+
+// saw records the observation of a pass.
+func (b *Board) saw(s *scene.Scene, p plan.Plan) {
 	if b.Keep != nil {
 		b.Keep(s, p)
 	}
@@ -80,15 +81,15 @@ func (b *Board) NoteConfig(problem string) {
 	b.problem = problem
 }
 
-// Did records an action.
-func (b *Board) Did(a action.Action, begun time.Time, took time.Duration, err error) {
+// did records an action.
+func (b *Board) did(a action.Action, begun time.Time, took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.actions = withAction(b.actions, view.Record(a, begun, took, err))
 }
 
-// Stood records the outcome of the last pass.
-func (b *Board) Stood(err error) {
+// stood records the outcome of the last pass.
+func (b *Board) stood(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failed, b.tried = err, b.now()

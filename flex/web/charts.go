@@ -36,7 +36,7 @@ const (
 var chartKeys = []key{{"running", "running"}, {"idle", "idle"}, {"booting", "booting"}, {"waiting", "waiting"}}
 
 // newChart draws the last day; nil without samples.
-func newChart(samples []history.Sample, now time.Time) *chart {
+func newChart(samples []sample, now time.Time) *chart {
 	if len(samples) == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func newChart(samples []history.Sample, now time.Time) *chart {
 	shown := span{from: now.Add(-min(max(now.Sub(first), shortest), history.Length)), to: now}
 	h := &chart{}
 	step := len(samples)/mostColumns + 1
-	var levels []history.Sample // each as high as the highest sample from its time on
+	var levels []sample // each as high as the highest sample from its time on
 	for chunk := range slices.Chunk(samples, step) {
 		highest := chunk[0]
 		for _, s := range chunk {
@@ -78,7 +78,7 @@ func newChart(samples []history.Sample, now time.Time) *chart {
 }
 
 // stack puts the columns of a level on top of each other.
-func (h *chart) stack(shown span, level history.Sample, until time.Time) {
+func (h *chart) stack(shown span, level sample, until time.Time) {
 	top := float64(plotTop + plotHeight)
 	for _, k := range chartKeys {
 		n := level.Nodes[view.State(k.Kind)]

@@ -96,7 +96,7 @@ func newPage(v view.View, past *history.Recorder, now time.Time) pageData {
 	day, ended := past.Day(), past.Ended()
 	p := pageData{
 		View: v, Now: now, At: at(v.SeenAt, now), Bad: slices.Clone(v.Problems), Ended: ended[:min(endedShown, len(ended))],
-		Keys: chartKeys, Chart: newChart(history.Samples(day, now), now),
+		Keys: chartKeys, Chart: newChart(samplesOf(day, now), now),
 	}
 	if trouble := v.Daemon.Says(); trouble != "" {
 		p.Bad = append([]string{trouble}, p.Bad...)

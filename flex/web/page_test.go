@@ -72,10 +72,10 @@ func TestTimelineShowsEachLeasesPastPresentAndFutureUse(t *testing.T) {
 }
 
 func TestChartStacksSamples(t *testing.T) {
-	sample := func(minutes int, running, waiting int) history.Sample {
-		return history.Sample{At: noon.Add(time.Duration(minutes) * time.Minute), Nodes: map[view.State]int{view.Running: running, view.Waiting: waiting}, Sum: running + waiting}
+	nodes := func(minutes int, running, waiting int) sample {
+		return sample{At: noon.Add(time.Duration(minutes) * time.Minute), Nodes: map[view.State]int{view.Running: running, view.Waiting: waiting}, Sum: running + waiting}
 	}
-	h := newChart([]history.Sample{sample(-60, 2, 2), sample(-45, 2, 2), sample(-30, 1, 0), sample(-15, 0, 0), sample(0, 0, 0)}, noon)
+	h := newChart([]sample{nodes(-60, 2, 2), nodes(-45, 2, 2), nodes(-30, 1, 0), nodes(-15, 0, 0), nodes(0, 0, 0)}, noon)
 	assert.Equal(t, 4, h.Most)
 	var columns []string
 	for _, c := range h.Columns {
@@ -87,9 +87,9 @@ func TestChartStacksSamples(t *testing.T) {
 	assert.Equal(t, "Since 11:00:00: at most 4 at a time. Last: 0 running, 0 idle, 0 booting, 0 waiting.", h.Desc)
 	assert.Equal(t, []tick{{"0%", "start", "11:00"}, {"50%", "middle", "11:30"}, {"100%", "end", "now"}}, h.Ticks)
 
-	var long []history.Sample
+	var long []sample
 	for minute := range 24 * 60 {
-		long = append(long, sample(minute-24*60, minute%7, 1))
+		long = append(long, nodes(minute-24*60, minute%7, 1))
 	}
 	assert.LessOrEqual(t, len(newChart(long, noon).Columns), 4*mostColumns)
 	assert.Nil(t, newChart(nil, noon))

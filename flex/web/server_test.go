@@ -50,8 +50,8 @@ type world struct {
 
 // saw makes the board and the history see a pass.
 func (w *world) saw(s *scene.Scene, p plan.Plan) {
-	w.Board.Saw(s, p)
-	w.record.Saw(s, p)
+	w.Board.saw(s, p)
+	w.record.Watcher().Saw(s, p)
 	w.record.Wait(time.Minute)
 }
 
@@ -62,9 +62,8 @@ func newWorld() *world {
 	w := &world{cfg: cfg, now: noon, log: log}
 	clock := func() time.Time { return w.now }
 	w.Server = &Server{Board: NewBoard(cfg, clock), Address: "127.0.0.1:0", Log: zap.New(core), Now: clock}
-	cfg.Options.StateDir = os.DevNull // nothing can be written there, so that the history is in memory only
-	w.record = history.New(cfg, zap.NewNop(), func(history.News) {})
-	w.record.Remember()
+	// Nothing can be written to this folder, so that the history is in memory only.
+	w.record = &history.Recorder{Dir: os.DevNull, Cluster: "alpha", Log: zap.NewNop(), Notify: func(history.News) {}, Remembers: true}
 	w.Board.History = w.record
 	return w
 }
@@ -107,8 +106,8 @@ func (w *world) pass(text string) {
 		}},
 		Problems: scene.Problems{{Text: text}},
 	})
-	w.Board.Did(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Name: text}}, Why: action.Why(text)}, w.now, time.Second, errors.New(text))
-	w.Board.Stood(nil)
+	w.Board.did(action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Name: text}}, Why: action.Why(text)}, w.now, time.Second, errors.New(text))
+	w.Board.stood(nil)
 }
 
 // passed returns a world after one pass.
@@ -156,7 +155,7 @@ func TestPageLinksTasksAndComponentsBySqueueName(t *testing.T) {
 		{ID: 821, ArrayID: 821, HetID: 820, HetOffset: 1, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},
 		{ID: 901, ArrayID: 900, ArrayTask: "3", State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}},
 	}}}), plan.Plan{Waits: []demand.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
-	w.Board.Stood(nil)
+	w.Board.stood(nil)
 	page := w.page("/")
 	contains(t, page, `<a href="/why?q=820%2b1">820&#43;1</a>`, `<a href="/why?q=900_3">900_3</a>`)
 	assert.Contains(t, w.page("/why?q=820%2b1"), "job 820+1   REQUESTING")
@@ -206,7 +205,7 @@ func TestEmptyPageSaysThatItIsEmpty(t *testing.T) {
 // C19: a cause is shown until the next attempt, which may be minutes away.
 func TestPageReportsThatReconcilingHasStopped(t *testing.T) {
 	w := passed("")
-	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
+	w.Board.stood(errors.New("read nodes: slurmctld is on fire"))
 	w.now = noon.Add(time.Minute)
 	assert.Contains(t, w.page("/"), "<li>slurmflex has stopped reconciling: read nodes: slurmctld is on fire (as of 12:00:00 UTC)</li>")
 }
@@ -279,7 +278,7 @@ func TestBeforeTheFirstPassAnErrorExplainsWhy(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, answer.Code)
 		assert.Contains(t, answer.Body.String(), "its first pass is running")
 	}
-	w.Board.Stood(fmt.Errorf("%w on ctl2", leader.ErrStandby))
+	w.Board.stood(fmt.Errorf("%w on ctl2", leader.ErrStandby))
 	assert.Contains(t, w.page("/status.json"), "the daemon has not completed a pass yet: slurmctld is active on ctl2")
 }
 
@@ -297,13 +296,13 @@ func TestHealthNeedsAPassWithinThreeIntervalsAndAMargin(t *testing.T) {
 	healthy(http.StatusOK, "ok, cluster alpha\n")
 	later(limit + time.Second)
 	healthy(http.StatusServiceUnavailable, "no successful pass since the daemon started 2m ago")
-	w.Board.Stood(nil)
+	w.Board.stood(nil)
 	later(limit)
 	healthy(http.StatusOK, "ok")
-	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
+	w.Board.stood(errors.New("read nodes: slurmctld is on fire"))
 	later(time.Second)
 	healthy(http.StatusServiceUnavailable, "last successful pass 2m ago: read nodes: slurmctld is on fire (as of 12:05:01 UTC)")
-	w.Board.Stood(fmt.Errorf("%w on ctl2", leader.ErrStandby))
+	w.Board.stood(fmt.Errorf("%w on ctl2", leader.ErrStandby))
 	healthy(http.StatusOK, "ok")
 }
 

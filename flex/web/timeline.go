@@ -130,16 +130,16 @@ func ticks(shown span, z zoom, current time.Time) (all []tick) {
 }
 
 // phasesOf returns what the first of a row's machines did so far.
-func phasesOf(r view.Row, day []history.Entry) (all []history.Phase) {
+func phasesOf(r view.Row, day []history.Entry) (all []phase) {
 	for i := range day {
 		if e := &day[i]; e.Kind == history.Lease && slices.Index(r.Nodes, e.Node) == 0 && e.To > history.At(r.Since) {
-			all = append(all, e.Phases()...)
+			all = append(all, phases(e)...)
 		}
 	}
 	return all
 }
 
-func newBar(r view.Row, jobs []view.Job, phases []history.Phase, shown span, now time.Time) bar {
+func newBar(r view.Row, jobs []view.Job, did []phase, shown span, now time.Time) bar {
 	label := []string{r.Nodes.String()}
 	if len(r.ShownAs) > 0 {
 		label = append(label, "job "+strings.Join(r.ShownAs, ","))
@@ -159,7 +159,7 @@ func newBar(r view.Row, jobs []view.Job, phases []history.Phase, shown span, now
 	}
 	b.Label = strings.Join(label, " · ")
 	from, kind := r.Since, "unknown"
-	for _, p := range phases {
+	for _, p := range did {
 		if begun := p.From.Time(); begun.After(from) {
 			b.Pieces = append(b.Pieces, shown.piece(from, begun, kind))
 			from = begun
@@ -175,7 +175,7 @@ func newBar(r view.Row, jobs []view.Job, phases []history.Phase, shown span, now
 }
 
 // plannedEnd returns when the last of a running row's jobs reaches its time limit, at most the end
-// of the lease. It returns now if the row has no running jobs.
+// of the lease. It returns now if none of the row's jobs runs.
 func plannedEnd(r view.Row, jobs []view.Job, now time.Time) time.Time {
 	last := now
 	for _, j := range jobs {

@@ -2,8 +2,10 @@ package gce
 
 import (
 	"context"
+	"encoding/json"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	rest "google.golang.org/api/compute/v1"
@@ -76,10 +78,20 @@ type selection func(*rest.InstanceGroupManager) (stamp mig.Stamp, unread string,
 // belong to it but cannot be read.
 func stampOf(cluster, description string) (stamp mig.Stamp, unread string, ok bool) {
 	stamp, ours := mig.ParseStamp(description)
-	if !ours && mig.MayBeStampOf(cluster, description) {
+	if !ours && mayBeStampOf(cluster, description) {
 		return mig.Stamp{}, "description: not a complete stamp of slurmflex", true
 	}
 	return stamp, "", ours && stamp.Cluster == cluster
+}
+
+// mayBeStampOf reports whether an invalid stamp may be a damaged stamp of the cluster: the
+// description contains our key and names no other cluster.
+func mayBeStampOf(cluster, description string) bool {
+	var head struct {
+		Cluster string `json:"cluster"`
+	}
+	err := json.Unmarshal([]byte(description), &head)
+	return strings.Contains(description, `"slurmflex"`) && (err != nil || head.Cluster == "" || head.Cluster == cluster)
 }
 
 // groupsIn reads the selected groups of one region and their requests.

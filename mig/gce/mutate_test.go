@@ -197,7 +197,7 @@ func TestErrorDetailsAreKept(t *testing.T) {
 	failsWith(t, err, mig.CauseQuota, "create resize request g/a1: QUOTA_EXCEEDED: Quota 'ACTIVE_RESIZE_REQUESTS' exceeded. Limit: 100.0 in region us-central1."+
 		" (quota ACTIVE-RESIZE-REQUESTS-per-project-region=100, region=us-central1, reason=resource_availability, vmType=a3-highgpu-8g, zone=us-central1-a)")
 	assert.False(t, mig.IsUnknown(err))
-	assert.Equal(t, mig.UsedUp{Metric: "ACTIVE_RESIZE_REQUESTS", Limit: 100, Region: "us-central1"}, mig.TroubleOf(err).Quota)
+	assert.Equal(t, mig.UsedUp{Metric: "ACTIVE_RESIZE_REQUESTS", Limit: 100, Region: "us-central1"}, mig.FailedCall(err).Quota)
 }
 
 func TestUnfinishedOperationHasAnUnknownOutcome(t *testing.T) {
@@ -230,6 +230,6 @@ func TestExistingGroupErrorNamesItsOwner(t *testing.T) {
 		var taken *mig.Error
 		require.ErrorAs(t, err, &taken)
 		assert.Equal(t, mig.CauseExists, taken.Cause)
-		assert.Equal(t, owner, mig.OwnerOf(err))
+		assert.Equal(t, owner, mig.FailedCall(err).Owner)
 	}
 }

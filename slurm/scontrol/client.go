@@ -62,7 +62,7 @@ const (
 )
 
 // Reach finds out whether slurmctld answers. If it does not, the error is ErrNoController; any other
-// error says nothing about slurmctld.
+// error leaves open whether slurmctld answers.
 func (c *Client) Reach(ctx context.Context) (err error) {
 	for try := range reachTries {
 		if _, err = c.Config(ctx); ctx.Err() != nil || !errors.Is(err, ErrNoController) {
@@ -99,18 +99,18 @@ func (c *Client) NodesNamed(ctx context.Context, names []string) ([]slurm.Node, 
 	if err != nil {
 		return nil, err
 	}
-	return slurm.ParseNodes(out)
+	return new(slurm.NodeRows).Parse(out)
 }
 
 // Jobs lists the jobs that squeue shows: pending, running and completing jobs of all users and
 // partitions. They lack job names; see slurm.SqueueFormat.
 func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) {
-	return c.queue(ctx, slurm.ParseSqueue)
+	return c.queue(ctx, false)
 }
 
 // PendingJobs lists the pending ones among Jobs.
 func (c *Client) PendingJobs(ctx context.Context) ([]slurm.Job, error) {
-	return c.queue(ctx, slurm.ParseSqueue, "-t", "PENDING")
+	return c.queue(ctx, false, "-t", "PENDING")
 }
 
 // TaskJobs lists array tasks by their addresses, such as "5_2", one row for each. Jobs hides a
@@ -122,7 +122,7 @@ func (c *Client) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job,
 			return nil, err
 		}
 	}
-	jobs, err := c.queue(ctx, slurm.ParseTasks, "-r", "-j", strings.Join(addresses, ","))
+	jobs, err := c.queue(ctx, true, "-r", "-j", strings.Join(addresses, ","))
 	if errors.Is(err, ErrUnknownJob) {
 		return nil, nil
 	}
@@ -140,13 +140,13 @@ func (c *Client) ArrayThrottle(ctx context.Context, array uint32, task int) (int
 	return slurm.ParseThrottle(array, out)
 }
 
-func (c *Client) queue(ctx context.Context, parse func(out []byte, mark string) ([]slurm.Job, error), only ...string) ([]slurm.Job, error) {
+func (c *Client) queue(ctx context.Context, byTask bool, only ...string) ([]slurm.Job, error) {
 	mark := rand.Text()
 	out, err := c.run(ctx, "squeue", append(append([]string{"-h", "-a"}, only...), "-o", slurm.SqueueFormat(mark))...)
 	if err != nil {
 		return nil, err
 	}
-	return parse(out, mark)
+	return slurm.ParseSqueue(out, mark, byTask)
 }
 
 // Partitions lists all partitions, including hidden ones.

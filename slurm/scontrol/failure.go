@@ -4,7 +4,6 @@ import (
 	"errors"
 	"regexp"
 	"strings"
-	"time"
 
 	"slurmflex/slurm"
 )
@@ -42,15 +41,6 @@ func (f *failure) Answer() string {
 	}
 	return f.words
 }
-
-// silence is the error of a command that was killed after this time. While slurmctld is down, the
-// command itself retries for MessageTimeout, which may be longer.
-type silence time.Duration
-
-func (s silence) Error() string { return "no answer within " + time.Duration(s).String() }
-
-// Unwrap makes the error an ErrNoController.
-func (s silence) Unwrap() error { return ErrNoController }
 
 // classify finds the kind of failure in Slurm's message. The texts are those of slurm_strerror, the
 // same from 22.05 to 26.05.

@@ -96,7 +96,7 @@ func nameOf(program string, args []string) string {
 // exec runs a command after acquire. likely is the expected length of its output in bytes.
 func (c *Client) exec(ctx context.Context, call, input, program string, args []string, likely int) ([]byte, error) {
 	timeout := cmp.Or(c.Timeout, defaultTimeout)
-	ctx, cancelTimeout := context.WithTimeoutCause(ctx, timeout, silence(timeout))
+	ctx, cancelTimeout := context.WithTimeoutCause(ctx, timeout, ErrNoController)
 	defer cancelTimeout()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,6 +119,8 @@ func (c *Client) exec(ctx context.Context, call, input, program string, args []s
 		return nil, fmt.Errorf("%s: more than %d bytes of output", call, maxOutput)
 	case err == nil:
 		return stdout.kept.Bytes(), nil
+	case errors.Is(context.Cause(ctx), ErrNoController): // it was killed; it retries for MessageTimeout, which may be longer
+		return nil, &failure{call: call, words: fmt.Sprintf("no answer within %s%s", timeout, after(": ", words)), kind: ErrNoController}
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s: %w%s", call, context.Cause(ctx), after(": ", words))
 	case errors.Is(err, exec.ErrWaitDelay):

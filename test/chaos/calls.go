@@ -118,23 +118,14 @@ func (t toll) idle(while, interval time.Duration, static int) string {
 	return t.excess(while)
 }
 
-// passes observes the passes of a process.
-type passes struct{ *process }
-
-// Saw records a pass.
-func (p passes) Saw(s *scene.Scene, does plan.Plan) {
+// saw records a pass.
+func (p *process) saw(s *scene.Scene, does plan.Plan) {
 	p.w.check.passed()
-	p.w.check.sights(p.process, s.Seen)
+	p.w.check.sights(p, s.Seen)
 	if p.name != "cron" { // cron's plan is only a part of one
 		p.w.check.named(p.runsWith.Load(), s, does)
 	}
 }
-
-// Did does nothing, because all effects show in Slurm and the cloud.
-func (p passes) Did(action.Action, time.Time, time.Duration, error) {}
-
-// Stood does nothing.
-func (p passes) Stood(error) {}
 
 // named fails if a job waits for a node that the plan neither acts on nor explains: by a
 // request, the time of the next attempt, or an obstacle.

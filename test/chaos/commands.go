@@ -53,7 +53,7 @@ func change(ctx context.Context, s *commands, kind, object string, do func(conte
 
 func (s *commands) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	s.process.w.check.pass(s.process)
-	return list(ctx, s, "show nodes", s.next.Nodes, fakeslurm.PrintNodes, slurm.ParseNodes)
+	return list(ctx, s, "show nodes", s.next.Nodes, fakeslurm.PrintNodes, new(slurm.NodeRows).Parse)
 }
 
 // mark separates the fields of a list. It is random for each command in production.
@@ -62,13 +62,13 @@ const mark = "4CE2ZJ5NCFLW5RRG3ECEKMBXCB"
 func (s *commands) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	return list(ctx, s, "squeue", s.next.Jobs,
 		func(jobs []slurm.Job) string { return fakeslurm.PrintJobs(jobs, mark) },
-		func(text []byte) ([]slurm.Job, error) { return slurm.ParseSqueue(text, mark) })
+		func(text []byte) ([]slurm.Job, error) { return slurm.ParseSqueue(text, mark, false) })
 }
 
 func (s *commands) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
 	return list(ctx, s, "squeue -r", func(ctx context.Context) ([]slurm.Job, error) { return s.next.TaskJobs(ctx, addresses) },
 		func(jobs []slurm.Job) string { return fakeslurm.PrintJobs(jobs, mark) },
-		func(text []byte) ([]slurm.Job, error) { return slurm.ParseTasks(text, mark) })
+		func(text []byte) ([]slurm.Job, error) { return slurm.ParseSqueue(text, mark, true) })
 }
 
 func (s *commands) ArrayThrottle(ctx context.Context, array uint32, task int) (int, error) {

@@ -52,7 +52,7 @@ func (w *world) newProcess(name string, on host) *process {
 		Jitter: func(d time.Duration) time.Duration {
 			return w.dice.span(d-d/10, d+d/10, "jitter", name, time.Now().UnixNano())
 		},
-		Watch: flex.Watchers{passes{p}}, Between: p.between, Spent: w.ledger.Spent,
+		Watch: flex.Watchers{{Saw: p.saw}}, Between: p.between, Spent: w.ledger.Spent,
 	}
 	p.runsWith.Store(p.reconciler.Config)
 	return p

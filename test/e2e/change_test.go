@@ -41,8 +41,8 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 		id     string
 		first  fakegce.Request
 	}{
-		{change: "features=old|new", want: kept}, // Slurm plans it on the same node again
-		{change: "features=old&new", want: none}, // no node has both
+		{change: "features=[old|new]", want: kept}, // Slurm plans it on the same node again
+		{change: "features=old&new", want: none},   // no node has both
 		{change: "features=any", want: kept},
 		{change: "features=new", want: moved},
 		{change: "excnodelist=NODE", want: moved},

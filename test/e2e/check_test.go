@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/slurmconf"
 	"slurmflex/test/lab"
 )
 
@@ -54,7 +53,10 @@ func TestSlurmConfFromSlurmflexIsValidAndRunsAJob(t *testing.T) {
 func TestConfigCheckFindsMistakesInARealSlurm(t *testing.T) {
 	l := rightCluster(t)
 	right := readFile(l.Conf())
-	exclusive := slurmconf.Exclusive(l.Version).String()
+	exclusive := "OverSubscribe=EXCLUSIVE"
+	if l.Version.AtLeast(26, 5) {
+		exclusive = "Exclusive=NODE"
+	}
 	type mistake struct{ old, text, finds string }
 	mistakes := []mistake{
 		{"\nResumeRate=0\n", "\nResumeRate=300\n", `slurm.conf:\d+: ResumeRate: 300 nodes/min splits .*; set ResumeRate=0`},
@@ -67,7 +69,7 @@ func TestConfigCheckFindsMistakesInARealSlurm(t *testing.T) {
 		{" DefaultTime=01:00:00", "", `slurm.conf:\d+: PartitionName=train: advice: has no DefaultTime, so slurmflex requests machines for MaxTime=6-23:50:00 for a job without --time; add DefaultTime to its line`},
 		{"PartitionName=fixed ", "PartitionName=mixed ", `config.yaml:\d+: partitions.fixed: Slurm has no such partition; add PartitionName=fixed Nodes=alpha-g2-\[0-3\]`},
 	}
-	if !slurmconf.PowersDownOnIdle(l.Version) {
+	if !l.Version.AtLeast(23, 2) {
 		mistakes = append(mistakes, mistake{"\nPrivateData=cloud\n", "\n", `slurm.conf: PrivateData: lacks cloud.*; set PrivateData=cloud`})
 	} else {
 		mistakes = append(mistakes, mistake{"PowerDownOnIdle=YES MaxTime=6-23:50:00", "MaxTime=6-23:50:00", `slurm.conf:\d+: PartitionName=train: keeps its nodes .*; add PowerDownOnIdle=YES`})

@@ -35,13 +35,20 @@ type gke struct {
 	config  string // the gateway's file
 }
 
-// onGKE runs a scenario without and with Kueue. If E2E_KUBERNETES names the folder of
+// eachQueue runs a scenario without and with Kueue. If E2E_KUBERNETES names the folder of
 // scripts/setup-kubernetes, it runs on the real API server, scheduler and Kueue, otherwise on a stand-in.
-func onGKE(t *testing.T, scenario func(t *testing.T, queue string)) {
+func eachQueue(t *testing.T, scenario func(t *testing.T, queue string)) {
 	t.Parallel()
 	for name, queue := range map[string]string{"ProvisioningRequest": "", "Kueue": "dws-local-queue"} {
 		t.Run(name, func(t *testing.T) { scenario(t, queue) })
 	}
+}
+
+// onGKE runs a scenario on clusters with leases for a job's time limit, without and with Kueue.
+func onGKE(t *testing.T, scenario func(t *testing.T, g *gke)) {
+	eachQueue(t, func(t *testing.T, queue string) {
+		scenario(t, newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"}))
+	})
 }
 
 // newGKE starts a cluster with a nodeset, which gets its name, region and machine type here.
@@ -64,8 +71,8 @@ func newGKE(t *testing.T, queue string, set lab.NodeSet) *gke {
 		args = append(args, "--kubeconfig", g.real.gateway)
 	}
 	g.config = filepath.Join(dir, "gke.yaml")
-	args = append([]string{program, "--listen", fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0])}, args...)
-	g.gateway = launch(t, dir, "slurmflex-gke", args...)
+	g.gateway = launch(t, dir, "slurmflex-gke", append([]string{program, "--listen", "127.0.0.1:0"}, args...)...)
+	g.gateway.args[2] = strings.TrimPrefix(g.gateway.endpoint(), "http://") // it keeps the port when it starts again
 	suspend := 0
 	if set.Shared {
 		suspend = 20 // Slurm ends idle machines of a shared partition after this time
@@ -214,8 +221,7 @@ func (g *gke) cancel(id string) {
 }
 
 func TestJobOnGKEOutlivesItsGateway(t *testing.T) {
-	onGKE(t, func(t *testing.T, queue string) {
-		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+	onGKE(t, func(t *testing.T, g *gke) {
 		waits := g.submit("sleep 600", "-N1")
 		awaitWhy(t, g.l, waits, "not enough resources available")
 		g.awaitLease("1500")
@@ -236,11 +242,10 @@ func TestJobOnGKEOutlivesItsGateway(t *testing.T) {
 }
 
 func TestQuotaOnGKEIsNamedAndTriedAgain(t *testing.T) {
-	onGKE(t, func(t *testing.T, queue string) {
-		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+	onGKE(t, func(t *testing.T, g *gke) {
 		g.capacity(2)
 		says := "QuotaExceeded"
-		if queue == "" {
+		if g.queue == "" {
 			g.refuse("QuotaExceeded")
 		} else {
 			g.quota("8")
@@ -249,7 +254,7 @@ func TestQuotaOnGKEIsNamedAndTriedAgain(t *testing.T) {
 		id := g.submit("srun hostname", "-N2")
 		awaitWhy(t, g.l, id, says)
 		assertPending(t, g.l, id)
-		if queue == "" {
+		if g.queue == "" {
 			g.refuse("")
 		} else {
 			g.quota("16")
@@ -277,8 +282,7 @@ func (g *gke) loseAPod(nodes int) (id string, first, again map[string]string) {
 }
 
 func TestJobOnGKEThatLosesAPodRunsAgain(t *testing.T) {
-	onGKE(t, func(t *testing.T, queue string) {
-		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+	onGKE(t, func(t *testing.T, g *gke) {
 		id, first, again := g.loseAPod(2)
 		for name, uid := range again {
 			assert.NotEqual(t, first[name], uid, name)
@@ -355,7 +359,7 @@ type mortal interface {
 // Each program is killed while a job waits, as soon as its nodes exist, while it runs, and while its
 // machines are deleted.
 func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
-	onGKE(t, func(t *testing.T, queue string) {
+	eachQueue(t, func(t *testing.T, queue string) {
 		victims := map[string]func(*gke) mortal{"gateway": func(g *gke) mortal { return g.gateway }}
 		if os.Getenv("E2E_KUBERNETES") != "" { // the stand-in has all objects in its memory
 			victims["apiserver"] = func(g *gke) mortal { return g.real }
@@ -414,20 +418,8 @@ func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
 	})
 }
 
-func TestGatewayToGKEConforms(t *testing.T) {
-	onGKE(t, func(t *testing.T, queue string) {
-		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
-		g.capacity(1)
-		out, err := exec.Command(filepath.Join(g.l.Build, "provider"), "--endpoint", g.gateway.endpoint(), "--template", "flex", "--wait", "1m").CombinedOutput()
-		assert.NoError(t, err, string(out))
-		assert.Contains(t, string(out), " 0 failed, 0 skipped")
-		g.awaitClean()
-	})
-}
-
 func TestConfigCheckNamesWhatGKELacks(t *testing.T) {
-	onGKE(t, func(t *testing.T, queue string) {
-		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+	onGKE(t, func(t *testing.T, g *gke) {
 		right := readFile(g.config)
 		finds := func(want string) { // in one line
 			t.Helper()
@@ -448,7 +440,7 @@ func TestConfigCheckNamesWhatGKELacks(t *testing.T) {
 		finds("instanceTemplates/flex' was not found")
 		with("gpus: 8", "gpus: 4")
 		finds("the containers ask for 8 GPUs, and a a3-megagpu-8g has 4")
-		if queue == "" {
+		if g.queue == "" {
 			with(`queue: ""`, "queue: q")
 			finds("the cluster has no LocalQueue of kueue.x-k8s.io/v1beta2; install Kueue 0.15 or later, or remove the pool's queue")
 		} else {
@@ -462,20 +454,25 @@ func TestConfigCheckNamesWhatGKELacks(t *testing.T) {
 		g.real.remove("/apis/rbac.authorization.k8s.io/v1/namespaces/slurm/rolebindings/slurmflex")
 		finds(`is forbidden: User "system:serviceaccount:slurm:slurmflex" cannot`)
 		g.real.apply(staged("gke-rbac.yaml"))
-		if queue == "" {
+		if g.queue == "" {
 			g.real.remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/provisioningrequests.autoscaling.x-k8s.io")
 			finds("the cluster has no ProvisioningRequest of autoscaling.x-k8s.io/v1; use GKE 1.31 or later with a node pool with queued provisioning")
 		}
 	})
 }
 
-func TestTrialOnGKEPassesAndCleansUp(t *testing.T) {
-	onGKE(t, func(t *testing.T, queue string) {
-		g := newGKE(t, queue, lab.NodeSet{FlexKeys: "use_job_duration: true"})
+func TestGatewayToGKEConformsAndPassesATrial(t *testing.T) {
+	onGKE(t, func(t *testing.T, g *gke) {
 		g.capacity(1)
-		out, err := exec.Command(filepath.Join(g.l.Build, "slurmflex-trial"), "--config", g.l.Config(), "--nodeset", "flex", "--yes", "--wait", "1m").CombinedOutput()
-		require.NoError(t, err, string(out))
-		assert.Regexp(t, `\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`, string(out))
-		g.awaitClean()
+		for command, says := range map[string]string{
+			"provider --template flex --endpoint " + g.gateway.endpoint():   ` 0 failed, 0 skipped\n$`,
+			"slurmflex-trial --nodeset flex --yes --config " + g.l.Config(): `\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`,
+		} {
+			args := append(strings.Fields(command), "--wait", "1m")
+			out, err := exec.Command(filepath.Join(g.l.Build, args[0]), args[1:]...).CombinedOutput()
+			require.NoError(t, err, string(out))
+			assert.Regexp(t, says, string(out))
+			g.awaitClean()
+		}
 	})
 }

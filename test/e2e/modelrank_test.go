@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -91,4 +92,8 @@ func TestModelJobsGetColdNodes(t *testing.T) {
 	w.submit(nodesOf(2))
 	w.submit(nodesOf(1))
 	w.submit(nodesOf(2))
+	closes := func(c *fakeslurm.Cluster) error { return c.ClosePartition(context.Background(), "train") }
+	w.slurm(closes, "scontrol", "update", "partitionname=train", "state=down")
+	w.submit(nodesOf(1))
+	w.waits(5, "PartitionDown")
 }

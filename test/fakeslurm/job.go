@@ -1,6 +1,7 @@
 package fakeslurm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,11 +46,13 @@ const (
 	reasonReserved    = "ReqNodeNotAvail, May be reserved for other job"
 	reasonMaintenance = "ReqNodeNotAvail, Reserved for maintenance"
 	reasonNodeDown    = "NodeDown"
+	reasonClosed      = "PartitionDown"
 	reasonOutOfNodes  = "ReqNodeNotAvail, UnavailableNodes:"
 )
 
 // JobSpec holds the options of sbatch, salloc or srun.
 type JobSpec struct {
+	ID           uint32        // --jobid; 0: the next one
 	Partition    string        // may list several, separated by commas
 	Nodes        int           // number of nodes; 0: the length of NodeList, at least one
 	NodeList     []string      // -w: nodes that the job must get
@@ -130,7 +133,8 @@ func (c *Cluster) placed(spec JobSpec) (*job, error) {
 func (c *Cluster) queueUp(j *job) {
 	spec := j.spec
 	c.lastID++
-	j.id = c.lastID
+	j.id = cmp.Or(spec.ID, c.lastID)
+	c.lastID = max(c.lastID, j.id)
 	j.limit = j.partition.limit(spec.Limit)
 	for task := range spec.Tasks {
 		j.arrayID = j.id

@@ -15,10 +15,9 @@ import (
 // SetAdminComment sets the AdminComment that scontrol show job shows.
 func (c *Cluster) SetAdminComment(ctx context.Context, id uint32, text string) error {
 	return c.toJob(ctx, id, "set the admin comment", func(j *job) error {
-		if j.over() {
-			return ended("scontrol update", j)
+		if !j.over() {
+			j.adminComment = plain(text)
 		}
-		j.adminComment = plain(text)
 		return nil
 	})
 }

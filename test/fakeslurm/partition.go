@@ -1,6 +1,7 @@
 package fakeslurm
 
 import (
+	"context"
 	"time"
 
 	"slurmflex/slurm"
@@ -9,7 +10,19 @@ import (
 // partition is a partition with those of its nodes that the cluster has.
 type partition struct {
 	slurm.Partition
-	nodes []*node
+	nodes  []*node
+	closed bool
+}
+
+// ClosePartition acts like scontrol update partitionname=… state=DOWN: it stops the partition from starting
+// jobs.
+func (c *Cluster) ClosePartition(ctx context.Context, name string) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	c.partition(name).closed = true
+	return nil
 }
 
 // addPartition adds a partition with those of its nodes that the cluster has. A node uses the

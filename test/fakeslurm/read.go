@@ -214,7 +214,7 @@ func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%d sec", d/time.Second) }
 
-// Partitions lists the partitions. All of them are always up.
+// Partitions lists the partitions.
 func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 	if err := c.ask(ctx); err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 	list := make([]slurm.Partition, len(c.partitions))
 	for i, p := range c.partitions {
 		list[i] = p.Partition
-		list[i].Up, list[i].Begins = true, true
+		list[i].Up, list[i].Begins = !p.closed, !p.closed
 		if !c.habits.partitionPower {
 			list[i].PowerDownOnIdle, list[i].ResumeTimeout, list[i].SuspendTime = false, slurm.Limit{}, slurm.Limit{}
 		}

@@ -126,6 +126,9 @@ func (p *pass) consider(j *job, in *partition) {
 func (p *pass) mayStart(j *job, in *partition) bool {
 	r := j.reservation
 	switch {
+	case in.closed:
+		j.reason = reasonClosed
+		return false
 	case p.c.throttled(j):
 		j.reason = reasonThrottle
 		return false

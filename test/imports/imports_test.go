@@ -47,12 +47,10 @@ var mayReach = map[string][]string{
 	"flex/metrics":     {"flex/cost"},
 	"docs":             nil,
 	"flex/web":         {"flex/cost", "docs"},
-	"flex/slurmconf":   {"config", "mig", "slurm"},
-	"flex/check":       {"flex/view", "flex/slurmconf"},
 	"flex/ask":         {"flex/view"},
 	"flex/terminal":    nil,
 	"flex/logs":        nil,
-	"flex/setup":       {"flex/slurmconf", "flex/terminal"},
+	"flex/setup":       {"flex/view", "flex/terminal"},
 	"test/fakegce":     nil,
 }
 

@@ -456,12 +456,12 @@ var mutants = []mutant{
 		`case in.Unread != "":`, "case false:", planner,
 	},
 	{
-		"an error in job_submit.lua refuses the job", "flex/slurmconf/lua/job_submit.lua",
+		"an error in job_submit.lua refuses the job", "flex/setup/lua/job_submit.lua",
 		"pcall(judge, job, parts)", "true, judge(job, parts)",
 		[]string{"test/tools/lua"},
 	},
 	{
-		"one partition that refuses a job refuses it in all", "flex/slurmconf/lua/job_submit.lua",
+		"one partition that refuses a job refuses it in all", "flex/setup/lua/job_submit.lua",
 		`open and rules.partitions ~= "refuse"`, "false",
 		[]string{"test/tools/lua"},
 	},
@@ -627,7 +627,7 @@ var mutants = []mutant{
 	},
 	{
 		"an uncertain loss counts although one list may be wrong", "flex/metrics/events.go",
-		"if found[name] >= 2 && e.lost[name] < 2 {", "if e.lost[name] < 2 {", history,
+		"if loss.Certain && !e.lost[name] {", "if !e.lost[name] {", history,
 	},
 	{
 		"a busy daemon lets no other process act", "flex/run.go",
@@ -662,7 +662,7 @@ var mutants = []mutant{
 		"if mayHaveSurvivors(s, d) {", "if len(demand.Survivors(s, d)) > 0 {", planner,
 	},
 	{
-		"free nodes are not kept for a job that needs more", "flex/plan/demand/plans.go",
+		"free nodes are not kept for a job that needs more", "flex/plan/demand/precedence.go",
 		"\t\t\th.short[set] = j\n", ``, planner,
 	},
 	{

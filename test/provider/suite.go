@@ -128,7 +128,7 @@ func (s *suite) newGroup(ctx context.Context) bool {
 	}
 	taken := s.client.CreateGroup(ctx, spec)
 	err := caused(taken, mig.CauseExists)
-	if owner := mig.OwnerOf(taken); err == nil && owner != s.stamp() {
+	if owner := mig.FailedCall(taken).Owner; err == nil && owner != s.stamp() {
 		err = fmt.Errorf("the owner is %s", owner)
 	}
 	s.expect("a group's name is taken, by its owner", err)

@@ -136,9 +136,8 @@ func liveADay(t *testing.T) *web.Server {
 		estimates, money := &estimate.Shown{Dir: cfg.Options.StateDir, Cluster: cfg.Cluster}, &cost.Shown{Path: prices, Log: zap.NewNop()}
 		server.Board.Fill = func(v *view.View) { estimates.Fill(v); money.Fill(v) }
 		c := newCluster(ctx, t, cfg)
-		record := history.New(cfg, zap.NewNop(), func(history.News) {})
-		record.Remember()
-		server.Board.History, c.reconciler.Watch = record, flex.Watchers{server.Board, record}
+		record := &history.Recorder{Dir: cfg.Options.StateDir, Cluster: cfg.Cluster, Log: zap.NewNop(), Notify: func(history.News) {}, Remembers: true}
+		server.Board.History, c.reconciler.Watch = record, flex.Watchers{server.Board.Watcher(), record.Watcher()}
 		done := make(chan error)
 		go func() { done <- c.reconciler.Run(ctx, leader.Lock{Dir: lockDir}, c.wakeUps) }()
 		c.play()

@@ -39,29 +39,29 @@ type called struct {
 
 // call runs the command with a configuration, and with Compute at the other end of the wire.
 func (w *world) call(config string, args ...string) (c called) {
-	w.t.Helper()
-	file := filepath.Join(w.t.TempDir(), "config.yaml")
-	require.NoError(w.t, os.WriteFile(file, []byte(config), 0o600))
+	w.Helper()
+	file := filepath.Join(w.TempDir(), "config.yaml")
+	require.NoError(w, os.WriteFile(file, []byte(config), 0o600))
 	cmd, stdout, stderr := New(w.wire), &strings.Builder{}, &strings.Builder{}
 	cmd.SetArgs(append([]string{"--config", file}, args...))
 	cmd.SetIn(strings.NewReader(""))
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	err := cmd.ExecuteContext(w.t.Context())
+	err := cmd.ExecuteContext(w.Context())
 	synctest.Wait()
 	return called{stdout.String(), stderr.String(), err}
 }
 
 func TestTrialReportsEachCheckAndRecordsItsCalls(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "trial.jsonl")
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		c := w.call(configText, "--nodeset", "a3", "--yes", "--record", record)
-		require.NoError(t, c.err, c.stdout)
-		assert.Regexp(t, `^Nodeset a3: project demo, region us-central1, zones us-central1-a, us-central1-b. All names start with alpha-trial--[a-z]{5}.
+		require.NoError(w, c.err, c.stdout)
+		assert.Regexp(w, `^Nodeset a3: project demo, region us-central1, zones us-central1-a, us-central1-b. All names start with alpha-trial--[a-z]{5}.
 At most 1860 machine seconds of g2-standard-4: 4 requests of 1 machine, 2 of which should bring none.
 passed   role        may read templates: compute.instanceTemplates.get
 `, c.stdout)
-		assert.Regexp(t, `\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`, c.stdout)
+		assert.Regexp(w, `\ntrial: \d+ checks passed, 0 failed; left behind: nothing\n$`, c.stdout)
 	})
 	info, err := os.Stat(record)
 	require.NoError(t, err)
@@ -73,25 +73,25 @@ passed   role        may read templates: compute.instanceTemplates.get
 }
 
 func TestFailedCheckFailsATrial(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.fault(fakegce.Fault{Method: "zones.get", Status: 403, Message: "Required 'compute.zones.get' permission"})
 		c := w.call(configText, "--nodeset", "a3", "--yes")
-		require.EqualError(t, c.err, "a check failed, or the trial left something behind")
-		assert.False(t, config.IsMisuse(c.err))
-		assert.Contains(t, c.stdout, `failed   role        may read zones: compute.zones.get: expected "allowed", saw "refused: permission" `+
+		require.EqualError(w, c.err, "a check failed, or the trial left something behind")
+		assert.False(w, config.IsMisuse(c.err))
+		assert.Contains(w, c.stdout, `failed   role        may read zones: compute.zones.get: expected "allowed", saw "refused: permission" `+
 			"(read zone us-central1-a: 403 forbidden: Required 'compute.zones.get' permission)\n")
-		assert.Contains(t, c.stdout, " checks passed, 1 failed; left behind: nothing\n")
+		assert.Contains(w, c.stdout, " checks passed, 1 failed; left behind: nothing\n")
 	})
 }
 
 func TestDryRunPrintsTheStepsAndChangesNothing(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.cloud.ResetCalls()
 		dry := w.call(configText, "--nodeset", "a3", "--dry-run")
-		require.NoError(t, dry.err)
-		assert.Regexp(t, `\ncreate group alpha-trial--[a-z]{5}-g, sent twice\ncreate it again\n`, dry.stdout)
+		require.NoError(w, dry.err)
+		assert.Regexp(w, `\ncreate group alpha-trial--[a-z]{5}-g, sent twice\ncreate it again\n`, dry.stdout)
 		for _, call := range w.cloud.Calls() {
-			assert.Equal(t, "GET", call.Verb, call.Path)
+			assert.Equal(w, "GET", call.Verb, call.Path)
 		}
 	})
 }
@@ -114,34 +114,34 @@ func TestTrialCreatesNothingWithoutConfirmation(t *testing.T) {
 		"unknown flag: --nodesets; see --help":          {"--nodesets", "a3"},
 		"no such file":                                  {"--config", "/nowhere/config.yaml", "--nodeset", "a3"},
 	} {
-		inWorld(t, func(t *testing.T, w *world) {
+		inWorld(t, func(w *world) {
 			spec := fakegce.FlexTemplate("standard", "g2-standard-4")
 			spec.Properties.Scheduling = &compute.Scheduling{ProvisioningModel: "STANDARD"}
 			_, err := w.cloud.AddTemplate("us-central1", spec)
-			require.NoError(t, err)
+			require.NoError(w, err)
 			_, err = w.cloud.AddTemplate("europe-west4", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
-			require.NoError(t, err)
+			require.NoError(w, err)
 			w.fault(fakegce.Fault{Method: "*.insert", Status: 500})
 			c := w.call(configText, args...)
-			require.ErrorContains(t, c.err, name)
-			assert.True(t, config.IsMisuse(c.err), name)
+			require.ErrorContains(w, c.err, name)
+			assert.True(w, config.IsMisuse(c.err), name)
 		})
 	}
 }
 
 // H5
 func TestTrialThatCannotStartIsAUsageError(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		key := filepath.Join(t.TempDir(), "key.json")
-		require.NoError(t, os.WriteFile(key, []byte("no key\n"), 0o600))
+	inWorld(t, func(w *world) {
+		key := filepath.Join(w.TempDir(), "key.json")
+		require.NoError(w, os.WriteFile(key, []byte("no key\n"), 0o600))
 		c := w.call(configText+"google_app_cred_path: "+key+"\n", "--nodeset", "a3", "--yes")
-		require.ErrorContains(t, c.err, "credentials")
-		assert.True(t, config.IsMisuse(c.err))
+		require.ErrorContains(w, c.err, "credentials")
+		assert.True(w, config.IsMisuse(c.err))
 
 		w.fault(fakegce.Fault{Method: "regionInstanceTemplates.get", Status: 403, Message: "Required 'compute.instanceTemplates.get' permission"})
 		c = w.call(configText, "--nodeset", "a3", "--yes")
-		require.ErrorContains(t, c.err, "compute.instanceTemplates.get")
-		assert.True(t, config.IsMisuse(c.err))
+		require.ErrorContains(w, c.err, "compute.instanceTemplates.get")
+		assert.True(w, config.IsMisuse(c.err))
 	})
 }
 
@@ -152,9 +152,9 @@ func TestTrialHelpListsCreatedResources(t *testing.T) {
 }
 
 func TestTrialRejectsBulkInsertNodesets(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		c := w.call(strings.Replace(configText, "use_job_duration", "use_bulk_insert: true, use_job_duration", 1), "--nodeset", "a3", "--yes")
-		require.ErrorContains(t, c.err, "nodeset a3 uses bulk insertion, which makes no groups; choose another nodeset")
+		require.ErrorContains(w, c.err, "nodeset a3 uses bulk insertion, which makes no groups; choose another nodeset")
 	})
 }
 
@@ -171,19 +171,19 @@ func TestOnlyYesConfirms(t *testing.T) {
 
 // D4
 func TestKilledTrialIsNamedWithCommands(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.createGroup(t.Context()))
-		require.NoError(t, w.trial.cloud.CreatePolicy(t.Context(), w.spec.policySpec()))
+	inWorld(t, func(w *world) {
+		require.NoError(w, w.createGroup(w.Context()))
+		require.NoError(w, w.trial.cloud.CreatePolicy(w.Context(), w.spec.policySpec()))
 		foreign := w.spec
 		foreign.cluster = "alpha-trial"
-		require.NoError(t, w.trial.cloud.CreateGroup(t.Context(), foreign.groupSpec()))
+		require.NoError(w, w.trial.cloud.CreateGroup(w.Context(), foreign.groupSpec()))
 		c := w.call(configText, "--nodeset", "a3", "--dry-run")
-		require.NoError(t, c.err)
-		assert.Equal(t, `alpha-trial--kxqzv-g is of another trial of the cluster; if that was killed, run: gcloud compute instance-groups managed delete alpha-trial--kxqzv-g --project=demo --region=us-central1
+		require.NoError(w, c.err)
+		assert.Equal(w, `alpha-trial--kxqzv-g is of another trial of the cluster; if that was killed, run: gcloud compute instance-groups managed delete alpha-trial--kxqzv-g --project=demo --region=us-central1
 alpha-trial--kxqzv-p is of another trial of the cluster; if that was killed, run: gcloud compute resource-policies delete alpha-trial--kxqzv-p --project=demo --region=us-central1
 `, c.stderr)
 
 		w.fault(fakegce.Fault{Method: "*GroupManagers.list", Status: 403, Message: "Required permission"})
-		assert.Contains(t, w.call(configText, "--nodeset", "a3", "--dry-run").stderr, "other trials in us-central1 are unknown: list groups of us-central1: 403")
+		assert.Contains(w, w.call(configText, "--nodeset", "a3", "--dry-run").stderr, "other trials in us-central1 are unknown: list groups of us-central1: 403")
 	})
 }

@@ -16,10 +16,10 @@ import (
 
 // A check that cannot fail proves nothing.
 func TestEachCheckPassesInAnOrdinaryProjectAndCanFail(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		r := w.tries(t.Context())
-		assert.Len(t, r.having(passed), len(checks()), r.String())
-		assert.True(t, r.good())
+	inWorld(t, func(w *world) {
+		r := w.tries(w.Context())
+		assert.Len(w, r.having(passed), len(checks()), r.String())
+		assert.True(w, r.good())
 		other := seen{spec: w.spec, clock: &offset{there: w.seen.clock.there}, operations: &[2]string{"one", "another"}}
 		var failing []string
 		for _, change := range []func(r *result){
@@ -60,59 +60,59 @@ func TestEachCheckPassesInAnOrdinaryProjectAndCanFail(t *testing.T) {
 			}
 		}
 		for _, c := range checks() {
-			assert.Contains(t, failing, c.name)
+			assert.Contains(w, failing, c.name)
 		}
 	})
 }
 
 func TestReportNamesWhyChecksWereSkipped(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.fault(fakegce.Fault{Method: "resourcePolicies.list", Status: http.StatusForbidden, Message: "Required permission"})
-		r := w.tries(t.Context())
-		assert.Equal(t, []string{"may create policies", "may delete policies"}, r.having(skipped))
-		assert.Contains(t, r.String(), "skipped: 2, because: list workload policies of us-central1: 403 forbidden: Required permission\n")
+		r := w.tries(w.Context())
+		assert.Equal(w, []string{"may create policies", "may delete policies"}, r.having(skipped))
+		assert.Contains(w, r.String(), "skipped: 2, because: list workload policies of us-central1: 403 forbidden: Required permission\n")
 	})
 }
 
 func TestTrialNamesAndStampsEverythingItCreates(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.wire.via = func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			state := w.cloud.State()
 			for _, g := range state.Groups {
-				assert.Equal(t, "alpha-trial--kxqzv-g", g.Name)
-				assert.JSONEq(t, `{"slurmflex":1,"cluster":"alpha-trial-","nodeset":"a3"}`, g.Description)
+				assert.Equal(w, "alpha-trial--kxqzv-g", g.Name)
+				assert.JSONEq(w, `{"slurmflex":1,"cluster":"alpha-trial-","nodeset":"a3"}`, g.Description)
 			}
 			for _, p := range state.Policies {
-				assert.True(t, strings.HasSuffix(p, "/resourcePolicies/alpha-trial--kxqzv-p"), p)
+				assert.True(w, strings.HasSuffix(p, "/resourcePolicies/alpha-trial--kxqzv-p"), p)
 			}
 			for _, in := range state.Instances {
-				assert.Regexp(t, `^alpha-trial--kxqzv-[0-9]$`, in.Name)
+				assert.Regexp(w, `^alpha-trial--kxqzv-[0-9]$`, in.Name)
 			}
 			return next.RoundTrip(r)
 		}
-		w.tries(t.Context())
+		w.tries(w.Context())
 	})
 }
 
 func TestMissingMachineSkipsItsChecksAndCostsNothing(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		begun := time.Now()
-		r := w.tries(t.Context())
-		assert.Less(t, time.Since(begun), w.spec.wait+2*time.Minute)
-		assert.Empty(t, r.having(failed), r.String())
-		assert.Contains(t, r.having(passed), "empty lists")
-		assert.Contains(t, r.having(skipped), "lost machine")
-		assert.Contains(t, r.String(), "because: no machine within 5m0s ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS")
-		assert.True(t, r.good())
+		r := w.tries(w.Context())
+		assert.Less(w, time.Since(begun), w.spec.wait+2*time.Minute)
+		assert.Empty(w, r.having(failed), r.String())
+		assert.Contains(w, r.having(passed), "empty lists")
+		assert.Contains(w, r.having(skipped), "lost machine")
+		assert.Contains(w, r.String(), "because: no machine within 5m0s ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS")
+		assert.True(w, r.good())
 	})
 }
 
 func TestMachineCreatedBeforeCancellationIsDeleted(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		r := w.tries(t.Context())
-		assert.Empty(t, r.having(failed), r.String())
-		assert.Equal(t, []string{
+	inWorld(t, func(w *world) {
+		r := w.tries(w.Context())
+		assert.Empty(w, r.having(failed), r.String())
+		assert.Equal(w, []string{
 			"may cancel requests", "may delete requests", "accepted", "raised size", "kept request", "waiting member", "cancel", "cancelled",
 			"lowered size", "cancelled member", "second cancel", "deleted record", "delete while waiting",
 		}, r.having(skipped))
@@ -121,14 +121,14 @@ func TestMachineCreatedBeforeCancellationIsDeleted(t *testing.T) {
 
 func TestTrialInterruptedAtAnyCallLeavesNothing(t *testing.T) {
 	calls := 0
-	inWorld(t, func(t *testing.T, w *world) {
-		w.tries(t.Context())
+	inWorld(t, func(w *world) {
+		w.tries(w.Context())
 		calls = len(w.cloud.Calls())
 	})
 	for n := 1; n <= calls; n += 3 {
 		t.Run(fmt.Sprint("at call ", n), func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				ctx, interrupt := context.WithCancel(t.Context())
+			inWorld(t, func(w *world) {
+				ctx, interrupt := context.WithCancel(w.Context())
 				w.wire.via = func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 					if len(w.cloud.Calls()) == n {
 						interrupt()
@@ -136,8 +136,8 @@ func TestTrialInterruptedAtAnyCallLeavesNothing(t *testing.T) {
 					return next.RoundTrip(r)
 				}
 				r := w.tries(ctx)
-				assert.Empty(t, r.having(failed), r.String())
-				assert.Contains(t, r.String(), "left behind: nothing")
+				assert.Empty(w, r.having(failed), r.String())
+				assert.Contains(w, r.String(), "left behind: nothing")
 			})
 		})
 	}
@@ -147,18 +147,18 @@ func TestTrialInterruptedAtAnyCallLeavesNothing(t *testing.T) {
 func TestInterruptedTrialDoesNotTrustALaggingList(t *testing.T) {
 	for _, created := range []string{"instanceGroupManagers", "resourcePolicies", "resizeRequests"} {
 		t.Run(created, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
+			inWorld(t, func(w *world) {
 				for _, method := range []string{"*GroupManagers.list", "instances.list", "resourcePolicies.list"} {
 					w.fault(fakegce.Fault{Method: method, Lag: 30 * time.Second})
 				}
-				ctx, interrupt := context.WithCancel(t.Context())
+				ctx, interrupt := context.WithCancel(w.Context())
 				w.wire.via = func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 					if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/"+created) {
 						interrupt()
 					}
 					return next.RoundTrip(r)
 				}
-				assert.Contains(t, w.tries(ctx).String(), "left behind: nothing")
+				assert.Contains(w, w.tries(ctx).String(), "left behind: nothing")
 			})
 		})
 	}
@@ -170,9 +170,9 @@ func TestTrialCleansUpAfterLostAnswers(t *testing.T) {
 		"resourcePolicies.insert", "resourcePolicies.delete",
 	} {
 		t.Run(method, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
+			inWorld(t, func(w *world) {
 				w.fault(fakegce.Fault{Method: method, DropAfter: true, Times: 7})
-				assert.Contains(t, w.tries(t.Context()).String(), "left behind: nothing")
+				assert.Contains(w, w.tries(w.Context()).String(), "left behind: nothing")
 			})
 		})
 	}
@@ -183,11 +183,11 @@ func TestReportNamesThingsThatCannotBeDeletedOrListed(t *testing.T) {
 		"*GroupManagers.delete": "group alpha-trial--kxqzv-g (delete group alpha-trial--kxqzv-g: 403 forbidden: Required permission)\n",
 		"instances.list":        "unknown (list instances of us-central1: zone us-central1-a: 403 forbidden: Required permission)\n",
 	} {
-		inWorld(t, func(t *testing.T, w *world) {
+		inWorld(t, func(w *world) {
 			w.fault(fakegce.Fault{Method: method, Status: 403, Message: "Required permission"})
-			r := w.run(t.Context())
-			assert.Contains(t, r.String(), "left behind: "+left)
-			assert.False(t, r.good())
+			r := w.run(w.Context())
+			assert.Contains(w, r.String(), "left behind: "+left)
+			assert.False(w, r.good())
 		})
 	}
 }

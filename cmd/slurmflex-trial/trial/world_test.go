@@ -21,8 +21,8 @@ const (
 
 // world is a fake project with fake time, and a trial in that project.
 type world struct {
+	*testing.T
 	*trial
-	t     *testing.T
 	cloud *fakegce.Server
 	wire  *wire
 	said  []string
@@ -43,14 +43,14 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // inWorld runs a test in a world with operations of one second, requests that wait for three
 // seconds and machines that boot in ten.
-func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce.Options)) {
+func inWorld(t *testing.T, run func(*world), change ...func(*fakegce.Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		o := fakegce.Options{OperationTime: time.Second, QueueTime: 3 * time.Second, BootTime: 10 * time.Second, DeleteTime: 7 * time.Second}
 		for _, c := range change {
 			c(&o)
 		}
-		w := &world{t: t, cloud: fakegce.New(o)}
+		w := &world{T: t, cloud: fakegce.New(o)}
 		link, err := w.cloud.AddTemplate(region, fakegce.FlexTemplate("small", machine))
 		require.NoError(t, err)
 		w.wire = &wire{next: w.cloud.Transport()}
@@ -66,7 +66,7 @@ func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce
 			}},
 			cloud: client, again: again, say: func(what string) { w.said = append(w.said, what) },
 		}
-		run(t, w)
+		run(w)
 		require.NoError(t, client.Close())
 	})
 }
@@ -85,19 +85,19 @@ func (r report) having(v verdict) (names []string) {
 
 // fault makes calls to the cloud fail.
 func (w *world) fault(f fakegce.Fault) {
-	w.t.Helper()
-	require.NoError(w.t, w.cloud.AddFault(f))
+	w.Helper()
+	require.NoError(w, w.cloud.AddFault(f))
 }
 
 // tries makes the trial and checks that nothing is left.
 func (w *world) tries(ctx context.Context) report {
-	w.t.Helper()
+	w.Helper()
 	w.cloud.ResetCalls()
 	r := w.run(ctx)
 	time.Sleep(time.Minute) // for deletions that are under way
 	state := w.cloud.State()
-	require.Empty(w.t, state.Groups)
-	require.Empty(w.t, state.Instances)
-	require.Empty(w.t, state.Policies)
+	require.Empty(w, state.Groups)
+	require.Empty(w, state.Instances)
+	require.Empty(w, state.Policies)
 	return r
 }

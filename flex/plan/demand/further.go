@@ -22,11 +22,11 @@ func (h *handout) placeFurther() {
 				continue
 			}
 			for _, set := range h.further(j, doors) {
-				names := h.fitting(set, j, nil)
-				if len(names) < j.NodeCount || h.isTaken(names[:j.NodeCount], j.Address()) || h.short[set] != nil || h.limits.obstacleElsewhere(j, doors[0], set) != "" {
+				names, size := h.fitting(set, j, nil), sizeOf(h.Scene, j)
+				if len(names) < size || h.isTaken(names[:size], j.Address()) || h.short[set] != nil || h.limits.obstacleElsewhere(j, doors[0], set) != "" {
 					continue
 				}
-				h.take(want{Job: j, Address: j.Address(), Set: set, Nodes: names[:j.NodeCount], Further: true})
+				h.take(want{Job: j, Address: j.Address(), Set: set, Nodes: names[:size], Further: true})
 				break
 			}
 		}

@@ -41,9 +41,9 @@ type handout struct {
 type coveredNames struct {
 	sets   map[*config.NodeSet]bool
 	free   map[*config.NodeSet][]string   // cold nodes that Slurm has planned for no job that may get them, lowest first
-	spares map[*config.NodeSet]bool       // where Slurm may have planned jobs that rest, and others behind them or not at all
+	spares map[*config.NodeSet]bool       // where Slurm may have planned jobs that rest or too early, and others behind them or not at all
 	short  map[*config.NodeSet]*slurm.Job // the most important job that its nodeset has too few free nodes for
-	named  []string                       // what jobs ask for by name that Slurm will plan in its next cycles
+	named  []string                       // kept for jobs that Slurm will plan in its next cycles: what they ask for by name, or as many as they need
 }
 
 // handOut gives each pending job that Slurm has planned a door over the planned nodes, the most
@@ -78,6 +78,9 @@ func handOut(s *scene.Scene) handed {
 		}
 	}
 	for _, m := range s.Nodes {
+		if opensEarly(s, m) {
+			h.spares[m.Set] = h.sets[m.Set]
+		}
 		if h.sets[m.Set] && m.Cold && IsOpenToPlans(s, m) && !planned[m.Name] && m.Changed == nil {
 			h.free[m.Set] = append(h.free[m.Set], m.Name)
 		}

@@ -89,7 +89,7 @@ func (l *limits) obstacleElsewhere(j *slurm.Job, first *scene.Door, set *config.
 // one counts: Slurm uses the partition's limit, unless the job's QOS has the flag OverPartQOS,
 // which slurmctld does not show.
 func (l *limits) obstacle(j *slurm.Job, set *config.NodeSet) string {
-	p, needs := l.needs(j, set, j.NodeCount)
+	p, needs := l.needs(j, set, sizeOf(l.Scene, j))
 	all := l.ceilings(j, p, needs)
 	byQOS, allowed := map[string]bool{}, map[string]bool{}
 	for _, c := range all {
@@ -110,13 +110,22 @@ func (l *limits) obstacle(j *slurm.Job, set *config.NodeSet) string {
 	return l.overBudget(j, set)
 }
 
+// sizeOf returns how many nodes the pending job gets: as many as are behind its door, or as Slurm has planned.
+// squeue shows the most of a range (tried on 22.05 and 26.05).
+func sizeOf(s *scene.Scene, j *slurm.Job) int {
+	if doors := s.DoorsOf(j.ID); len(doors) > 0 && !j.IsTasks() {
+		return len(doors[0].Nodes)
+	}
+	return cmp.Or(len(j.Planned), j.NodeCount)
+}
+
 // overBudget returns the limit on GPU hours or money that a request for the job would pass; empty if there
 // is none.
 func (l *limits) overBudget(j *slurm.Job, set *config.NodeSet) string {
 	if l.budgets == nil {
 		return ""
 	}
-	return l.budgets.obstacle(l.Scene, l.spending(j, set, j.NodeCount))
+	return l.budgets.obstacle(l.Scene, l.spending(j, set, sizeOf(l.Scene, j)))
 }
 
 // exceeds reports whether the job needs more than the ceiling leaves.

@@ -195,15 +195,6 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 	return true
 }
 
-// isTaken reports whether one of the nodes is behind another door, or kept for another job that was
-// changed or names it.
-func (h *handout) isTaken(names []string, address string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		d := h.Node(name).Changed
-		return h.isWanted(name) || slices.Contains(h.named, name) || d != nil && d.Address != address
-	})
-}
-
 // planAge is how long after a change of a job Slurm may still show its old plan.
 const planAge = time.Minute
 
@@ -282,15 +273,15 @@ func OpensAtOnce(s *scene.Scene, j *slurm.Job) bool {
 }
 
 // formerNames returns the nodes of a live request that was made for the job, if the job can still
-// use them: a job that has lost its door keeps its place in Google's queue. After a wait that was too long,
-// it gets a new request.
+// use them: a job that has lost its door keeps its place in Google's queue. Requests from before machines
+// were requested again, after a wait that was too long, do not count.
 func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.NodeSet) {
-	done, _ := memo.DoneOf(h.Seen.Told[j.ID])
-	if j.IsTasks() || j.HetID != 0 || address != j.Address() || h.changedDoor(address) != nil || done.Deed == memo.Again {
+	if j.IsTasks() || j.HetID != 0 || address != j.Address() || h.changedDoor(address) != nil {
 		return nil, nil
 	}
+	done, _ := memo.DoneOf(h.Seen.Told[j.ID])
 	for _, r := range h.Live {
-		if r.Group.Stamp.Job != j.ID || r.Group.Stamp.Shared() || len(r.Request.Instances) < max(j.NodeCount, 1) {
+		if done.Deed == memo.Again && r.Request.Created.Before(done.At) || r.Group.Stamp.Job != j.ID || r.Group.Stamp.Shared() || len(r.Request.Instances) < max(j.NodeCount, 1) {
 			continue
 		}
 		names := slices.Sorted(slices.Values(r.Request.Instances))
@@ -318,57 +309,6 @@ func misfit(j *slurm.Job, nodes []string) string {
 		return fmt.Sprintf("its job excludes %s now", slurm.Fold(j.Excludes))
 	}
 	return ""
-}
-
-// planSoon is how long a job with enough free nodes may wait for backfill to plan it, while less
-// important jobs wait for it: several cycles of backfill.
-const planSoon = 2 * time.Minute
-
-// isOverdue reports whether the job lacks only nodes, and backfill had time to plan it since enough are
-// free.
-func (h *handout) isOverdue(j *slurm.Job) bool {
-	since := h.Seen.Unasked[j.ID]
-	return LacksNodes(*j) && !since.IsZero() && h.IsOld(since, planSoon)
-}
-
-// keepFor keeps the free nodes of a nodeset for a job that is certain to fit there, and that Slurm
-// cannot plan because too few are free, or were in its last cycle; and the nodes that a job names, once all are
-// free. Less important jobs would otherwise take each node that becomes free.
-func (h *handout) keepFor(j *slurm.Job) {
-	if !LacksNodes(*j) || j.IsTasks() {
-		return
-	}
-	if !h.isOverdue(j) && h.needsTaken(j) == "" {
-		h.named = append(h.named, j.Needs...)
-	}
-	for _, set := range h.places(j) {
-		fit, all := 0, 0
-		for _, m := range h.Nodes {
-			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
-				continue
-			}
-			all++
-			if h.isOpen(m) {
-				fit++
-			}
-		}
-		if h.short[set] != nil || fit == 0 || all < j.NodeCount || !h.surelyTakes(j, set) || h.limits.obstacle(j, set) != "" {
-			continue
-		}
-		switch spare := h.fitting(set, j, nil); {
-		case fit < j.NodeCount, !h.isOverdue(j) && len(spare) < j.NodeCount:
-			h.short[set] = j
-			return
-		case !h.isOverdue(j):
-			h.named = append(h.named, spare[:j.NodeCount]...)
-			return
-		}
-	}
-}
-
-// isOpen reports whether Slurm may plan jobs on the node, and no job gets it in this pass.
-func (h *handout) isOpen(m *scene.Node) bool {
-	return IsOpenToPlans(h.Scene, m) && !h.isWanted(m.Name)
 }
 
 // leaveUnplanned records why a job gets no door that Slurm has not planned, or not on nodes of ours.
@@ -399,15 +339,6 @@ func (h *handout) obstacleAt(j *slurm.Job, set *config.NodeSet) string {
 			set.Name, crowded.Add(h.Config.Options.OnDemandAfter).UTC().Format(time.RFC3339))
 	}
 	return cmp.Or(h.keptFrom(j, set), h.limits.obstacle(j, set))
-}
-
-// keptFrom returns for which more important job the free nodes of the nodeset are kept; empty for none.
-func (h *handout) keptFrom(j *slurm.Job, set *config.NodeSet) string {
-	by := h.short[set]
-	if by == nil || scene.ByImportance(by, j) >= 0 {
-		return ""
-	}
-	return fmt.Sprintf("free nodes of nodeset %s are kept for job %s, which is more important and needs %d", set.Name, by.Name(), by.NodeCount)
 }
 
 // isDear reports whether on_demand_after still keeps a job from the nodeset, after that time: it is on

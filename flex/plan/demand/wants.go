@@ -147,6 +147,12 @@ func IsForeign(s *scene.Scene, m *scene.Node) bool {
 	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool { return isOfOthers(s, r) && !r.Start.After(Horizon(s)) })
 }
 
+// opensEarly reports whether Slurm may plan jobs on the node before the horizon: others have reserved it until
+// then, and no cover closes it afterwards.
+func opensEarly(s *scene.Scene, m *scene.Node) bool {
+	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool { return isOfOthers(s, r) && r.End.Before(Horizon(s)) })
+}
+
 // isForOthers reports whether a reservation of the node that is not ours has started, or starts
 // before the job would end.
 func isForOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {

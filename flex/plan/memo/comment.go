@@ -83,11 +83,14 @@ const KeepsNone = "; its other machines are released, because the job's time lim
 // Texts about nodes that the job has. They stop applying when the job loses its nodes.
 const (
 	Waiting = "waiting "
-	There   = "its nodes are there, until "
-	End     = "its nodes end at "
-	Sends   = "; slurmflex sends it " // after End: the signal that slurmflex will send
-	Warned  = "; warned at "          // after End: when the job was signalled
-	Waited  = "; waited "             // after There and End: how long the job waited, and for what
+	// WaitingSince begins the text for a job whose machines are requested.
+	WaitingSince = Waiting + "since "
+	Booting      = Waiting + "for its machines, which are requested or boot" // replaces why they were not requested
+	There        = "its nodes are there, until "
+	End          = "its nodes end at "
+	Sends        = "; slurmflex sends it " // after End: the signal that slurmflex will send
+	Warned       = "; warned at "          // after End: when the job was signalled
+	Waited       = "; waited "             // after There and End: how long the job waited, and for what
 	// NoEnd replaces End when Google has withdrawn the maintenance of machines without a lease.
 	NoEnd = "no maintenance of its nodes' hosts is announced any longer"
 	// Unplaced: the job waits without nodes. Slurm has taken them back, or slurmflex no longer keeps
@@ -99,6 +102,9 @@ const (
 
 // Yielded ends the AdminComment of a job that lost its queue position to another request.
 const Yielded = "; it lost its place in Google's queue to a request of higher priority"
+
+// Begins reports whether an AdminComment of ours begins with one of these texts, such as End.
+func Begins(comment, text string) bool { return strings.HasPrefix(comment, OwnComment+text) }
 
 // Has reports whether an AdminComment of ours contains one of these texts, such as Yielded.
 func Has(comment, text string) bool { return IsOurs(comment) && strings.Contains(comment, text) }
@@ -122,7 +128,7 @@ func BeforeSignal(comment string) (text string, warned bool) {
 func WasWarned(comment, text string) bool {
 	end, _, _ := strings.Cut(text, "; ")
 	_, warned := BeforeSignal(comment)
-	return warned && strings.HasPrefix(end, OwnComment+End) && Continues(comment, end)
+	return warned && Begins(end, End) && Continues(comment, end)
 }
 
 // Sent returns a job's AdminComment after its warning by a signal, or by its terminal if the

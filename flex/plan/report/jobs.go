@@ -38,7 +38,7 @@ func notice(w *demand.Wanted, v rules.Verdict, j *slurm.Job) string {
 	if c.Shares() {
 		wanted = len(c.Nodes)
 	}
-	text := fmt.Sprintf(memo.Waiting+"since %s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.MachineType(c.Set), slurm.Clock(n.Lease))
+	text := fmt.Sprintf(memo.WaitingSince+"%s for %d × %s for %s", since.UTC().Format(time.RFC3339), wanted, w.MachineType(c.Set), slurm.Clock(n.Lease))
 	if others := c.Live.Request.Size() - 1; c.Shares() && others > 0 {
 		text += fmt.Sprintf(", requested with %d others", others)
 	}
@@ -113,7 +113,7 @@ const beforeLimit = ", before its time limit"
 // announced any longer: the job's machines have no lease. Each of them must show, because one that a
 // list lacks may be the one that ends.
 func isWithdrawn(s *scene.Scene, j *slurm.Job) bool {
-	return memo.Has(s.Seen.Told[j.ID], memo.End) && haveCome(s, j) && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
+	return memo.Begins(s.Seen.Told[j.ID], memo.End) && haveCome(s, j) && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
 		return m.Set.Flex.MaxRunDuration > 0 || m.IsUnread || !m.HasMachine()
 	})
 }
@@ -226,9 +226,10 @@ func LossComment(w *demand.Wanted, j *slurm.Job, other string) string {
 // machines are lost, when the nodes end if that is before the time limit, and that a component's
 // heterogeneous job is returned. A text is empty if there is nothing to report.
 func AdminComments(w *demand.Wanted, verdicts []rules.Verdict) map[uint32]string {
-	waits := map[uint32][]string{}
+	waits, underWay := map[uint32][]string{}, map[uint32]bool{}
 	for _, v := range verdicts {
 		for _, j := range v.Claim.Holders {
+			underWay[j.ID] = v.UnderWay
 			if text := notice(w, v, j); text != "" && j.State != slurm.JobCompleting {
 				waits[j.ID] = append(waits[j.ID], text)
 			}
@@ -260,6 +261,8 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict) map[uint32]string
 			texts[j.ID] = memo.OwnComment + memo.End + w.ShortLease(j).UTC().Format(time.RFC3339) + beforeLimit
 		case j.State.Waits() && len(w.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Unplaced
+		case j.State.Waits() && underWay[j.ID] && memo.IsOfNodes(w.Seen.Told[j.ID]) && !memo.Begins(w.Seen.Told[j.ID], memo.WaitingSince):
+			texts[j.ID] = memo.OwnComment + memo.Booting
 		}
 	}
 	return texts

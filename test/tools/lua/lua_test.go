@@ -12,7 +12,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"slurmflex/config"
-	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/setup"
 	"slurmflex/mig"
 )
 
@@ -59,15 +59,15 @@ nodeset:
 
 const odd = `a"b\]]$(touch x)'`
 
-func submittedInput(t *testing.T) slurmconf.Input {
+func submittedInput(t *testing.T) setup.Input {
 	t.Helper()
 	cfg, err := config.Parse("alpha.yaml", []byte(submitted))
 	require.NoError(t, err)
-	in := slurmconf.Input{Config: cfg, Machines: map[string]slurmconf.Machine{}}
+	in := setup.Input{Config: cfg, Machines: map[string]setup.Machine{}}
 	for set, name := range map[string]string{"a3": "a3-megagpu-8g", "near": "h4d-standard-192", "long": "h4d-standard-192"} {
 		m, known := mig.KnownMachine(name)
 		require.True(t, known)
-		in.Machines[set] = slurmconf.Machine{MachineType: m, Source: "here"}
+		in.Machines[set] = setup.Machine{MachineType: m, Source: "here"}
 	}
 	return in
 }
@@ -141,7 +141,7 @@ func load(t *testing.T, text string) *slurmctld {
 
 func jobSubmitted(t *testing.T, levels map[string]string) *slurmctld {
 	t.Helper()
-	text, err := slurmconf.JobSubmit(submittedInput(t), levels)
+	text, err := setup.JobSubmit(submittedInput(t), levels)
 	require.NoError(t, err)
 	return load(t, text)
 }
@@ -206,8 +206,8 @@ func TestJobSubmitRulesFollowTheirSettings(t *testing.T) {
 		"no_time":    in("mixed"),
 		"partitions": in("cpu,near").with("time_limit", unlimited),
 	}
-	for _, rule := range slurmconf.SubmitRules() {
-		for _, level := range slurmconf.SubmitLevels() {
+	for _, rule := range setup.SubmitRules() {
+		for _, level := range setup.SubmitLevels() {
 			t.Run(rule.Name+"="+level, func(t *testing.T) {
 				code, told := jobSubmitted(t, map[string]string{rule.Name: level}).submits(t, breaks[rule.Name])
 				assert.Equal(t, level == "refuse", code != accepted)
@@ -243,7 +243,7 @@ func TestNamesInLuaAreQuoted(t *testing.T) {
 				p.Name = name
 			}
 		}
-		text, err := slurmconf.JobSubmit(given, nil)
+		text, err := setup.JobSubmit(given, nil)
 		require.NoError(t, err)
 		code, told := load(t, text).submits(t, in(name).with("time_limit", unlimited))
 		assert.Equal(t, invalidTime, code)

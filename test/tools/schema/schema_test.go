@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/check"
 	"slurmflex/flex/cost"
 	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
+	"slurmflex/flex/setup"
 	"slurmflex/flex/view"
 )
 
@@ -29,7 +29,7 @@ const file = "../../../docs/slurmflex.schema.json"
 // documents are the objects that --json prints, by their kind, and the lines of the history.
 var documents = map[string]any{
 	"status": view.View{}, "why": view.Answer{}, "estimate": estimate.Report{}, "cost": cost.Report{}, "plan": view.Plan{}, "pass": view.Pass{},
-	"block": view.Blocked{}, "unblock": view.Unblock{}, "down": view.Takedown{}, "check": check.Report{}, "effective_config": check.Effective{},
+	"block": view.Blocked{}, "unblock": view.Unblock{}, "down": view.Takedown{}, "check": setup.Report{}, "effective_config": setup.Effective{},
 	"version": view.Build{}, "wait": history.Entry{}, "job": history.StoryLine{},
 }
 

@@ -1,0 +1,80 @@
+package demand
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// planSoon is how long a job with enough free nodes may wait for backfill to plan it, while less
+// important jobs wait for it: several cycles of backfill.
+const planSoon = 2 * time.Minute
+
+// isOverdue reports whether the job lacks only nodes, and backfill had time to plan it since enough are
+// free.
+func (h *handout) isOverdue(j *slurm.Job) bool {
+	since := h.Seen.Unasked[j.ID]
+	return LacksNodes(*j) && !since.IsZero() && h.IsOld(since, planSoon)
+}
+
+// keepFor keeps the free nodes of a nodeset for a job that is certain to fit there, and that Slurm
+// cannot plan because too few are free, or were in its last cycle; and the nodes that a job names, once all are
+// free. Less important jobs would otherwise take each node that becomes free.
+func (h *handout) keepFor(j *slurm.Job) {
+	if !LacksNodes(*j) || j.IsTasks() {
+		return
+	}
+	if !h.isOverdue(j) && h.needsTaken(j) == "" {
+		h.named = append(h.named, j.Needs...)
+	}
+	for _, set := range h.places(j) {
+		fit, all := 0, 0
+		for _, m := range h.Nodes {
+			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
+				continue
+			}
+			all++
+			if h.isOpen(m) {
+				fit++
+			}
+		}
+		if h.short[set] != nil || fit == 0 || all < j.NodeCount || !h.surelyTakes(j, set) || h.limits.obstacle(j, set) != "" {
+			continue
+		}
+		switch spare := h.fitting(set, j, nil); {
+		case fit < j.NodeCount, !h.isOverdue(j) && len(spare) < j.NodeCount:
+			h.short[set] = j
+			return
+		case !h.isOverdue(j):
+			h.named = append(h.named, spare[:j.NodeCount]...)
+			return
+		}
+	}
+}
+
+// isOpen reports whether Slurm may plan jobs on the node, and no job gets it in this pass.
+func (h *handout) isOpen(m *scene.Node) bool {
+	return IsOpenToPlans(h.Scene, m) && !h.isWanted(m.Name)
+}
+
+// keptFrom returns for which more important job the free nodes of the nodeset are kept; empty for none.
+func (h *handout) keptFrom(j *slurm.Job, set *config.NodeSet) string {
+	by := h.short[set]
+	if by == nil || scene.ByImportance(by, j) >= 0 {
+		return ""
+	}
+	return fmt.Sprintf("free nodes of nodeset %s are kept for job %s, which is more important and needs %d", set.Name, by.Name(), by.NodeCount)
+}
+
+// isTaken reports whether one of the nodes is behind another door, or kept for another job that was
+// changed or names it.
+func (h *handout) isTaken(names []string, address string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		d := h.Node(name).Changed
+		return h.isWanted(name) || slices.Contains(h.named, name) || d != nil && d.Address != address
+	})
+}

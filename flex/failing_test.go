@@ -69,7 +69,7 @@ func (f *faces) saw(s *scene.Scene, p plan.Plan) {
 	assert.Equal(f.w, view.Waiting, row.State)
 	assert.WithinDuration(f.w, f.failed, row.FailingSince, time.Second)
 	assert.Regexp(f.w, "^"+f.words, row.Obstacle, "JSON")
-	assert.Regexp(f.w, "^"+f.words, row.Detail(snap.Now), "status and page")
+	assert.Regexp(f.w, "^"+f.words, view.Details([]view.Row{row}, snap.Now)[0], "status and page")
 	v.Daemon = &view.Daemon{}
 	why, err := v.Why("1", snap.Now, nil)
 	assert.NoError(f.w, err)

@@ -122,7 +122,7 @@ func onlyInSlurm(p plan.Plan) plan.Plan {
 			kept = append(kept, a)
 			continue
 		}
-		for _, name := range a.About().Nodes {
+		for _, name := range action.About(a).Nodes {
 			dropped[name] = true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/cost"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/flex/wake"
 	"slurmflex/slurm"
@@ -41,7 +42,7 @@ the daemon's next pass.`,
 	}, func(nodeset, nodes string) fmt.Stringer {
 		return view.Blocked{
 			Envelope: view.EnvelopeOf("block"), NodeSet: nodeset, Nodes: nodes,
-			Block: view.Block{Until: block.Until, Why: block.Why, Cancels: block.Cancels},
+			Block: scene.Block{Until: block.Until, Why: block.Why, Cancels: block.Cancels},
 		}
 	})
 }

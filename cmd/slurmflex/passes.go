@@ -166,7 +166,7 @@ func newPass(a *app) *cobra.Command {
 // onePass runs one pass, prints its actions, and writes its metrics into the file. It succeeds if
 // another process does all the work.
 func (a *app) onePass(cmd *cobra.Command, r *flex.Reconciler, file string, only ...flex.Filter) error {
-	ctx, did := cmd.Context(), view.NewPassLog(r.Config.Cluster)
+	ctx, did := cmd.Context(), &view.PassLog{Cluster: r.Config.Cluster}
 	r.Watch = append(r.Watch, flex.Watcher{Saw: did.Saw, Did: did.Did})
 	out, err := r.Sync(ctx, a.lock(r.Config), only...)
 	done := did.Pass()

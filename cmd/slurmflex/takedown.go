@@ -149,7 +149,7 @@ func progressOf(p takedown.Plan) string {
 
 // tearDown tears everything down and reports what is left.
 func (d *down) tearDown(ctx context.Context) error {
-	did := view.NewPassLog(d.cluster())
+	did := &view.PassLog{Cluster: d.cluster()}
 	d.R.Watch = append(d.R.Watch, flex.Watcher{Saw: did.Saw, Did: did.Did})
 	last := ""
 	d.Say = func(p takedown.Plan) {

@@ -54,11 +54,14 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if explained.Past == nil {
 				explained.Cause = cmp.Or(explained.Cause, why)
 			}
-			text := ""
-			if summary {
-				text, err = explained.UseOf(args[0])
-			} else {
-				text = explained.Terminal(verbose, cmd.CommandPath()+" --verbose "+args[0])
+			text := explained.Text(verbose)
+			switch {
+			case summary && (explained.Past == nil || explained.Past.Use == nil):
+				err = fmt.Errorf("nothing is recorded of %q; give the number of a job that the daemon has seen in the last day or that the history has", view.Printable(args[0]))
+			case summary:
+				text = fmt.Sprintf("job %s: %s\n", explained.Past.Job.Name(), explained.Past.Use)
+			case !verbose && len(explained.Details) > 0:
+				text += "For more: " + cmd.CommandPath() + " --verbose " + args[0] + "\n"
 			}
 			if err != nil && !isJSON(cmd) {
 				return err

@@ -60,7 +60,7 @@ func (f *Flights) begin(actions []action.Action) (begun []*flight) {
 		}
 	}
 	for _, a := range actions {
-		name := a.About().Queue
+		name := action.About(a).Queue
 		q := queues[name]
 		if q == nil {
 			q = &flight{ended: make(chan struct{})}

@@ -94,7 +94,7 @@ func (h Hands) Work(ctx context.Context, actions []action.Action) (failed int) {
 			continue
 		}
 		if h.isNeedless(a) {
-			h.Log.Info("request not sent", zap.String("action", a.About().Text), zap.String("why", "its reason has gone"))
+			h.Log.Info("request not sent", zap.String("action", action.About(a).Text), zap.String("why", "its reason has gone"))
 			continue
 		}
 		begun := h.Now()

@@ -20,7 +20,7 @@ func TestEveryActionIsClassified(t *testing.T) {
 		"CreateGroup", "CreateRequest", "CancelRequest", "DeleteRequest", "DeleteInstances", "DeleteGroup", "BulkInsert", "DeleteVMs",
 		"CreatePolicy", "DeletePolicy", "ClosePartition", "EndJob", "TellJob",
 	}
-	for _, about := range found(t, "../plan/action/*.go", `(?s)\nfunc \(a (\w+)\) About\(\).*?(?:about\(|Kind: )"(\w+)"`) {
+	for _, about := range found(t, "../plan/action/*.go", `(?s)\nfunc \(a (\w+)\) about\(\).*?(?:subject\(|Kind: )"(\w+)"`) {
 		types, kinds = append(types, about[1]), append(kinds, about[2])
 	}
 	for _, do := range found(t, "hands.go", `\tcase action\.(\w+):`) {

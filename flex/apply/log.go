@@ -15,7 +15,7 @@ import (
 
 // logAction writes one line about an action that has ended. isNews reports whether its error is new.
 func (h Hands) logAction(a action.Action, took time.Duration, err error, isNews bool) {
-	about := a.About()
+	about := action.About(a)
 	fields := []zap.Field{zap.String("action", about.Text)}
 	if about.Job != 0 {
 		fields = append(fields, zap.Uint32("job", about.Job))

@@ -158,10 +158,10 @@ func (h Hands) signalJob(ctx context.Context, a action.SignalJob) error {
 		h.Memory.Told.Replace(rec.ID, rec.AdminComment)
 		return nil
 	}
-	switch reach := scene.ReachOf(*rec); {
-	case a.Signal == "" && reach == scene.ByTerminal:
+	switch {
+	case a.Signal == "" && !rec.Batch: // its owner waits in salloc or srun
 		err = h.Slurm.NotifyJob(ctx, a.Job, a.Because())
-	case a.Signal != "" && reach == scene.BySignal:
+	case a.Signal != "" && rec.Batch && memo.AsksSignal(rec.Comment):
 		err = h.Slurm.SignalJob(ctx, a.Job, a.Signal)
 	default:
 		return nil

@@ -94,7 +94,7 @@ func (l *look) reads(region string) bool { return slices.Contains(l.scene.Region
 // isUnread reports whether Compute lists the lease's machine with a record that cannot be read. The
 // machine may still run.
 func (l *look) isUnread(o *openLease) bool {
-	return slices.ContainsFunc(l.scene.MachinesOf(o.Node), func(in scene.Machine) bool {
+	return slices.ContainsFunc(l.scene.Named(o.Node).Machines, func(in scene.Machine) bool {
 		return in.Unread != "" && in.Zone == o.Zone && (in.Created.IsZero() || At(in.Created) == o.Made)
 	})
 }
@@ -103,7 +103,7 @@ func (l *look) isUnread(o *openLease) bool {
 func (l *look) open(in scene.Machine) *openLease {
 	o := &openLease{Made: At(in.Created)}
 	o.Seconds = int64(in.Requested() / time.Second)
-	stamp := l.scene.StampOf(in)
+	stamp := in.Origin
 	nodeset := stamp.NodeSet
 	if set := l.scene.Config.FlexSetOf(in.Name); set != nil {
 		nodeset = set.Name
@@ -139,7 +139,7 @@ func (o *openLease) follow(l *look, in scene.Machine) {
 		switch {
 		case at < 0:
 			o.Uses = append(o.Uses, Use{Who: l.who(j.ID), From: since})
-			if stamp := l.scene.StampOf(in); stamp.ForJobs() && !scene.IsFor(stamp, j) {
+			if stamp := in.Origin; stamp.ForJobs() && !scene.IsFor(stamp, j) {
 				l.note(News{What: MachineReused, Entry: o.Entry})
 			}
 			if !j.State.AtWork() {
@@ -167,7 +167,7 @@ func (o *openLease) follow(l *look, in scene.Machine) {
 func (o *openLease) check(l *look, in scene.Machine) {
 	o.Host = cmp.Or(o.Host, in.Host)
 	if in.Node != nil {
-		o.Unhealthy = cmp.Or(o.Unhealthy, l.scene.Unhealthy(in.Node))
+		o.Unhealthy = cmp.Or(o.Unhealthy, in.Node.Unhealthy)
 	}
 	if _, bad := l.scene.IsOnBadHost(in); bad {
 		o.BadHost = true
@@ -204,13 +204,13 @@ func (o *openLease) isPassedOver(s *scene.Scene) bool {
 		return outside(j.Nodes)
 	}
 	return slices.ContainsFunc(s.Doors, func(d *scene.Door) bool {
-		return d.Job != nil && d.Job.ID == o.Job && d.Named() && d.Opened(s.Seen.Now) && outside(d.Nodes)
+		return d.Job != nil && d.Job.ID == o.Job && d.Named && d.Opened && outside(d.Nodes)
 	})
 }
 
 // isAnothers reports whether the machine serves, or will serve, a job that it was not created for.
 func (o *openLease) isAnothers(l *look) bool {
-	return slices.ContainsFunc(l.scene.HoldersOf(o.Node), func(j *slurm.Job) bool { return j.ID != o.Job })
+	return slices.ContainsFunc(l.scene.Named(o.Node).Holders, func(j *slurm.Job) bool { return j.ID != o.Job })
 }
 
 // release ends the uses of the jobs that have left the machine.

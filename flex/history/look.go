@@ -33,7 +33,7 @@ func (l *look) findRuns() {
 		}
 	}
 	for _, d := range l.scene.Doors {
-		if d.Taker != nil && d.Named() && d.Opened(l.scene.Seen.Now) && !slices.ContainsFunc(d.Nodes, isComing) {
+		if d.Taker != nil && d.Named && d.Opened && !slices.ContainsFunc(d.Nodes, isComing) {
 			l.runs[d.Taker] = true
 		}
 	}
@@ -42,8 +42,8 @@ func (l *look) findRuns() {
 // machine is the cluster's machine of that name, the newest of several; without an instance if there
 // is none.
 func (l *look) machine(name string) (last scene.Machine) {
-	for _, in := range l.scene.MachinesOf(name) {
-		if l.scene.Belongs(in) && (last.Instance == nil || last.Created.Before(in.Created)) {
+	for _, in := range l.scene.Named(name).Machines {
+		if in.Belongs && (last.Instance == nil || last.Created.Before(in.Created)) {
 			last = in
 		}
 	}
@@ -52,14 +52,14 @@ func (l *look) machine(name string) (last scene.Machine) {
 
 // isRegistered reports whether Slurm shows the node as registered.
 func (l *look) isRegistered(node string) bool {
-	n := l.scene.Shown(node)
+	n := l.scene.Named(node).Node
 	return n != nil && Registered(n.State)
 }
 
 // atWork returns the jobs on a node that run or are about to. coming reports whether a job on the
 // node still waits for other nodes.
 func (l *look) atWork(node string) (jobs []*slurm.Job, coming bool) {
-	for _, j := range l.scene.HoldersOf(node) {
+	for _, j := range l.scene.Named(node).Holders {
 		if l.runs[j] {
 			jobs = append(jobs, j)
 		} else {
@@ -84,7 +84,7 @@ func (l *look) who(id uint32, nodes ...string) Who {
 	}
 	w := Who{Job: id, User: j.User, Account: j.Account, Partition: j.Partition}
 	for _, node := range nodes {
-		for _, holder := range l.scene.HoldersOf(node) {
+		for _, holder := range l.scene.Named(node).Holders {
 			if holder.ID == id {
 				w.Partition = holder.Partition
 			}

@@ -9,7 +9,7 @@ import (
 
 // Machines returns the cluster's machines, except those with an unknown creation time.
 func Machines(s *scene.Scene) []scene.Machine {
-	return slices.DeleteFunc(slices.Clone(s.Machines), func(in scene.Machine) bool { return !s.Belongs(in) || in.Created.IsZero() })
+	return slices.DeleteFunc(slices.Clone(s.Machines), func(in scene.Machine) bool { return !in.Belongs || in.Created.IsZero() })
 }
 
 // Registered reports whether the slurmd of a node in that state has registered and still answers.

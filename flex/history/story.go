@@ -77,7 +77,7 @@ func countMachines(types []string) (all []view.Machines) {
 func (s *openStory) seeWaits(l *queueLook, j *slurm.Job) {
 	of := l.job(j.ID)
 	for _, w := range of.waits {
-		s.seeRequests(j, l.scene.Owned(mig.GroupID{Region: w.Region, Name: w.Group}), w.Request)
+		s.seeRequests(j, l.scene.Group(mig.GroupID{Region: w.Region, Name: w.Group}).Owned, w.Request)
 		switch {
 		case !w.Failing.Since.IsZero():
 			s.once(w.Failing.Since, view.EventFailed, scene.FailingText(w.Cause, w.Brief()))
@@ -132,8 +132,8 @@ func (s *openStory) seeMachines(l *queueLook, j *slurm.Job) {
 	var last time.Time
 	var group *mig.Group
 	for _, name := range nodes {
-		for _, in := range l.scene.MachinesOf(name) {
-			if l.lost[name] || !l.scene.Belongs(in) {
+		for _, in := range l.scene.Named(name).Machines {
+			if l.lost[name] || !in.Belongs {
 				continue
 			}
 			if in.Owned != group { // a job's machines mostly belong to one group

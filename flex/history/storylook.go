@@ -27,7 +27,7 @@ type jobLook struct {
 }
 
 func newQueueLook(s *scene.Scene, p plan.Plan) *queueLook {
-	s = s.Recalled()
+	s = s.Recalled
 	l := &queueLook{scene: s, at: second(s.Seen.Now), lost: map[string]bool{}, jobs: map[uint32]*jobLook{}}
 	for i := range p.Waits {
 		for _, j := range l.holders(p.Waits[i].Nodes) {
@@ -62,7 +62,7 @@ func (l *queueLook) job(id uint32) *jobLook {
 // holders returns the records of the jobs that hold some of the nodes.
 func (l *queueLook) holders(nodes []string) (all []*jobLook) {
 	for _, name := range nodes {
-		for _, j := range l.scene.HoldersOf(name) {
+		for _, j := range l.scene.Named(name).Holders {
 			if of := l.job(j.ID); !slices.Contains(all, of) {
 				all = append(all, of)
 			}

@@ -65,7 +65,7 @@ func (m *memory) waits(l *look) (ended []Entry) {
 // goneWaits ends the waits with requests that no longer exist.
 func (m *memory) goneWaits(l *look) (ended []Entry) {
 	m.Waits = slices.DeleteFunc(m.Waits, func(o *openWait) bool {
-		g := l.scene.Owned(mig.GroupID{Region: o.Region, Name: o.Group})
+		g := l.scene.Group(mig.GroupID{Region: o.Region, Name: o.Group}).Owned
 		switch {
 		case o.shown == m.looks || l.isBlind(o.Region, o.Gone) || g != nil && g.Unread != "":
 			return false

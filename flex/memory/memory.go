@@ -135,13 +135,9 @@ func (m *Memory) Planned(s *scene.Scene, p plan.Plan) {
 
 // noteBadHosts remembers the hosts of the machines that have failed their health check.
 func (m *Memory) noteBadHosts(s *scene.Scene) {
-	for _, set := range s.Config.FlexSets() {
-		for name, why := range s.Boots(set).Unhealthy {
-			for _, in := range s.MachinesOf(name) {
-				if in.Host != "" {
-					m.hosts.Note(in.Host, scene.BadHost{Node: name, Why: why, At: s.Seen.Now}, s.Seen.Now)
-				}
-			}
+	for _, in := range s.Machines {
+		if in.Host != "" && in.Node != nil && in.Node.Unhealthy != "" {
+			m.hosts.Note(in.Host, scene.BadHost{Node: in.Name, Why: in.Node.Unhealthy, At: s.Seen.Now}, s.Seen.Now)
 		}
 	}
 }

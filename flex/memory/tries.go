@@ -48,7 +48,7 @@ func (m *Memory) Tried(a action.Action, err error, now time.Time) (times int, is
 // changed names what an action changes, and the new state. The names of doors and covers have the
 // time of the pass, so they do not identify the change.
 func changed(a action.Action) string {
-	about := a.About()
+	about := action.About(a)
 	what := about.Queue
 	switch a := a.(type) {
 	case action.SetNodes:

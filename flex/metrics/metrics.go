@@ -185,7 +185,7 @@ func (m *Metrics) did(a action.Action, _ time.Time, _ time.Duration, err error) 
 		m.failures.WithLabelValues(string(cause)).Inc()
 		m.noteFailure(cause)
 	}
-	m.actions.WithLabelValues(a.About().Kind, outcome).Inc()
+	m.actions.WithLabelValues(action.About(a).Kind, outcome).Inc()
 }
 
 // causeOf returns the cause of an action's failure.

@@ -49,7 +49,7 @@ func see(s *scene.Scene, p plan.Plan) *gauges {
 			machines: map[string]int{},
 			keep:     set.Flex.KeepIdle,
 		}
-		switch b := s.Blocked(set); {
+		switch b := s.Sets[set].Block; {
 		case b == nil:
 		case b.Failed > 0:
 			t.blockedBy = byBoots
@@ -58,7 +58,7 @@ func see(s *scene.Scene, p plan.Plan) *gauges {
 		}
 		sets[set.Name] = t
 	}
-	s = s.Recalled()
+	s = s.Recalled
 	orphans := count(s, sets)
 	for _, w := range p.Waits {
 		t := sets[w.NodeSet]
@@ -115,7 +115,7 @@ func count(s *scene.Scene, sets map[string]*tally) (orphans map[string]int) {
 	orphans = map[string]int{}
 	for _, in := range s.Machines {
 		switch {
-		case in.Leaving() || !s.Belongs(in):
+		case in.Leaving() || !in.Belongs:
 		case in.Node == nil:
 			orphans[in.Region]++
 		default:

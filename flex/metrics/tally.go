@@ -40,7 +40,7 @@ func (t *tally) enter(in scene.Machine, now time.Time) {
 	if !in.Until().IsZero() && jobsEnd(n).After(in.Until()) {
 		t.cutOff = scene.Earlier(t.cutOff, in.Until())
 	}
-	if n.Set.IsStatic(n.Index) || n.State.Power() != slurm.On || n.State.Held() ||
+	if n.Static || n.State.Power() != slurm.On || n.State.Held() ||
 		in.Created.IsZero() { // unread; the node's last job may have had an earlier machine
 		return
 	}

@@ -31,7 +31,7 @@ func useOf(in scene.Machine, isReused, held bool, now time.Time) string {
 		return reused
 	case n.State.Base != slurm.Idle:
 		return used
-	case n.Set.IsStatic(n.Index) || !now.Before(scene.KeptUntil(n.Set, *n.Node, in.Until())):
+	case n.Static || !now.Before(scene.KeptUntil(n.Set, *n.Node, in.Until())):
 		return idle
 	}
 	return kept
@@ -56,6 +56,6 @@ func heldNodes(s *scene.Scene) map[string]bool {
 // requested for. A machine of a shared group counts as requested for any of the jobs that share it,
 // because a started job does not show whether the machine is older.
 func isReused(s *scene.Scene, in scene.Machine) bool {
-	stamp, jobs := s.StampOf(in), s.HoldersOf(in.Name)
+	stamp, jobs := in.Origin, s.Named(in.Name).Holders
 	return stamp.ForJobs() && len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j *slurm.Job) bool { return scene.IsFor(stamp, j) })
 }

@@ -20,7 +20,7 @@ func TestSlurmGCPRemnantsAreRemoved(t *testing.T) {
 	in := func(name string, foreign mig.Group, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
 			given.Foreign = []mig.Group{foreign}
-			adopts := those(planOf(alphaConfig, given), func(a action.Action) bool { return strings.Contains(a.About().Text, foreign.Name) })
+			adopts := those(planOf(alphaConfig, given), func(a action.Action) bool { return strings.Contains(action.About(a).Text, foreign.Name) })
 			assert.Equal(t, want, adopts)
 		})
 	}

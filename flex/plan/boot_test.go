@@ -68,8 +68,8 @@ func TestFailedBootsOfOneJobCountOnce(t *testing.T) {
 		return seen(parts...)
 	}
 	cfg := with("boot_timeout: 600")
-	assert.Nil(t, scene.Of(cfg, given(4)).Blocked(cfg.FlexSet("a3")))
-	assert.Equal(t, &scene.Block{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}, scene.Of(cfg, given(5)).Blocked(cfg.FlexSet("a3")))
+	assert.Nil(t, scene.Of(cfg, given(4)).Sets[cfg.FlexSet("a3")].Block)
+	assert.Equal(t, &scene.Block{Failed: 5, Until: noon.Add(time.Hour)}, scene.Of(cfg, given(5)).Sets[cfg.FlexSet("a3")].Block)
 }
 
 func TestFailedBootIsRecorded(t *testing.T) {

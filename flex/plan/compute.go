@@ -56,17 +56,16 @@ type Plan struct {
 // order of the scene's contents.
 func Compute(s *scene.Scene) Plan {
 	p := compute(s)
-	if recalled := s.Recalled(); recalled != s {
-		p.Waits = report.Recall(s.Seen, p.Waits, compute(recalled).Waits)
+	if s.Recalled != s {
+		p.Waits = report.Recall(s.Seen, p.Waits, compute(s.Recalled).Waits)
 	}
 	return p
 }
 
 func compute(s *scene.Scene) Plan {
-	w := demand.Match(s)            // nodes that must arrive together, and the request that serves each
-	verdicts := rules.Judge(w)      // one verdict for each claim; per job; in turn
-	report.NameFailing(w, verdicts) // every text names a failed call first
-	report.NameWaits(w, verdicts)   // what each claim waits for, which all texts render
+	w := demand.Match(s)          // nodes that must arrive together, and the request that serves each
+	verdicts := rules.Judge(w)    // one verdict for each claim; per job; in turn
+	report.NameWaits(w, verdicts) // what each claim waits for, which all texts render
 
 	d := newDraft(s) // the actions; nothing after this point changes a verdict
 	d.report(report.Problems(w))
@@ -76,7 +75,7 @@ func compute(s *scene.Scene) Plan {
 		d.take(step)
 	}
 	d.notify(w, verdicts)
-	d.report(report.MachineProblems(s, d.plan.Losses))
+	d.report(report.MachineProblems(s))
 	d.plan.Limits = w.Budgets
 	d.plan.Needed = rules.Needed(w, verdicts)
 	d.plan.Waits, d.plan.Held = report.Waits(w, verdicts), w.Handed.Held

@@ -28,7 +28,7 @@ type draft struct {
 }
 
 func newDraft(s *scene.Scene) *draft {
-	return &draft{scene: s, plan: Plan{Unseen: len(s.Seen.Unseen), Losses: s.Losses()}, changed: map[string]bool{}, names: map[mig.GroupID][]string{}, reported: map[scene.Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
+	return &draft{scene: s, plan: Plan{Unseen: len(s.Seen.Unseen), Losses: s.Losses}, changed: map[string]bool{}, names: map[mig.GroupID][]string{}, reported: map[scene.Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
 }
 
 func (d *draft) add(a action.Action) { d.plan.Actions = append(d.plan.Actions, a) }

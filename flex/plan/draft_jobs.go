@@ -19,7 +19,7 @@ const tellsAtOnce = 100
 // that is before the job's time limit. It does not repeat the last text, and adds nothing when the
 // job is being returned to Slurm.
 func (d *draft) notify(w *demand.Wanted, verdicts []rules.Verdict) {
-	d.tell(w.Seen.Told, report.AdminComments(w, verdicts, d.plan.Losses))
+	d.tell(w.Seen.Told, report.AdminComments(w, verdicts))
 	for _, r := range d.yielded {
 		d.cancelRequest(r, true, "a more important request waits for its place")
 	}

@@ -77,7 +77,7 @@ func (d *draft) request(w *demand.Wanted, v rules.Verdict) {
 		}
 		why = action.Why(fmt.Sprintf("%d %s wait for %s", len(v.With)+1, whose, slurm.Fold(missing)))
 	}
-	group := w.Group(c.ID())
+	group := w.Group(c.ID()).Usable
 	if group != nil {
 		for _, r := range group.Requests {
 			record = append(record, r.Name)

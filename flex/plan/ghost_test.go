@@ -156,9 +156,10 @@ func TestMachineLostUnderAJobIsReported(t *testing.T) {
 	in := func(name string, cause scene.LossCause, says string, p Plan) {
 		t.Run(name, func(t *testing.T) {
 			require.Len(t, p.Losses, 1)
-			assert.Equal(t, []string{"alpha-a3-0"}, p.Losses[0].Nodes)
-			assert.Equal(t, []uint32{7}, p.Losses[0].Jobs)
-			assert.Equal(t, cause, p.Losses[0].Cause)
+			loss := p.Losses[0]
+			assert.Equal(t, []string{"alpha-a3-0"}, loss.Nodes)
+			assert.Equal(t, []uint32{7}, loss.Jobs)
+			assert.Equal(t, cause, loss.Cause)
 			assert.Contains(t, p.Problems.Texts(), says+"; it was in use by job 7")
 			assert.Equal(t, "flex-start: machine lost: "+says, tells(p)[7])
 		})

@@ -152,7 +152,7 @@ func TestAdminsDrainIsNoFailedCheck(t *testing.T) {
 
 func TestFailedChecksBlockANodeset(t *testing.T) {
 	w := newChecked(drained, "health: 7 of 8 GPUs", "")
-	block := func() *scene.Block { return w.Scene().Blocked(w.Config.FlexSet("a3")) }
+	block := func() *scene.Block { return w.Scene().Sets[w.Config.FlexSet("a3")].Block }
 	w.Snap.Instances[0].Created = noon.Add(-6 * time.Minute)
 	failed := func(n int) {
 		w.bad().Extra = fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-5*time.Minute).Format(time.RFC3339))
@@ -160,7 +160,7 @@ func TestFailedChecksBlockANodeset(t *testing.T) {
 	failed(3)
 	assert.Nil(t, block())
 	failed(4)
-	assert.Equal(t, &scene.Block{NodeSet: "a3", Failed: 5, Until: noon.Add(89*time.Minute + 30*time.Second)}, block())
+	assert.Equal(t, &scene.Block{Failed: 5, Until: noon.Add(89*time.Minute + 30*time.Second)}, block())
 	w.Nodes("alpha-a3-1", "IDLE+CLOUD+RESERVED")
 	assert.Nil(t, block(), "a machine has passed")
 }

@@ -164,7 +164,7 @@ func (w pendingWorld) texts(counts func(action.Action) bool) string {
 	var done []string
 	for _, a := range w.plan().Actions {
 		if counts(a) {
-			done = append(done, a.About().Text)
+			done = append(done, action.About(a).Text)
 		}
 	}
 	return strings.Join(done, "\n")

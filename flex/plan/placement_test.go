@@ -73,7 +73,7 @@ func TestPolicyNamesTheDistanceAsComputeDoes(t *testing.T) {
 		made := p.Actions[0].(action.CreatePolicy)
 		assert.Equal(t, want, made.Spec.Distance, "at placement_max_distance %s", distance)
 		assert.Equal(t, made.Spec.Name, p.Actions[1].(action.CreateGroup).Spec.Policy)
-		assert.Equal(t, made.About().Queue, p.Actions[1].About().Queue, "the group waits for its policy")
+		assert.Equal(t, action.About(made).Queue, action.About(p.Actions[1]).Queue, "the group waits for its policy")
 	}
 }
 

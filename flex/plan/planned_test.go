@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -78,7 +79,7 @@ func TestJobWithoutAPlanGetsNothingBesideFreeNodes(t *testing.T) {
 	w.job().Reason = "ReqNodeNotAvail, May be reserved for other job"
 	p := plan.Compute(scene.Of(w.Config, w.Snap))
 	for _, a := range p.Actions {
-		assert.NotContains(t, a.About().Text, "job 7")
+		assert.NotContains(t, action.About(a).Text, "job 7")
 	}
 	assert.Equal(t, "Slurm has not planned it yet", p.Held[0].Obstacle)
 }

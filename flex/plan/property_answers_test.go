@@ -214,7 +214,7 @@ func sets(state string) func(action.Action) bool {
 func inLetters(p plan.Plan) string {
 	text := ""
 	for _, a := range p.Actions {
-		word := a.About().Text
+		word := action.About(a).Text
 		for _, l := range letters {
 			if l.is != nil && l.is(a) {
 				word = l.letter

@@ -43,6 +43,7 @@ func TestEachKindOfActionIsClassified(t *testing.T) {
 // ending action needs that action. No later comment of the plan replaces that AdminComment.
 func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 	for i, a := range p.Actions {
+		about := action.About(a)
 		for _, job := range s.ended(a) {
 			last := -1
 			for k, c := range p.Actions {
@@ -53,15 +54,15 @@ func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 			requeue, _ := a.(action.RequeueJob)
 			switch {
 			case last > i:
-				wrong = append(wrong, fmt.Sprintf("job %d reads it afterwards: %s", job, a.About().Text))
+				wrong = append(wrong, fmt.Sprintf("job %d reads it afterwards: %s", job, about.Text))
 			case last < 0 && !saysWhyOf(a, s.snap.Told[job]):
-				wrong = append(wrong, fmt.Sprintf("job %d, told %q, reads nothing: %s", job, s.snap.Told[job], a.About().Text))
-			case last >= 0 && (p.Actions[last].About().Queue != a.About().Queue || !requeue.Urgent && !action.Needs(a, p.Actions[last])):
-				wrong = append(wrong, fmt.Sprintf("nothing waits for the AdminComment of job %d: %s", job, a.About().Text))
+				wrong = append(wrong, fmt.Sprintf("job %d, told %q, reads nothing: %s", job, s.snap.Told[job], about.Text))
+			case last >= 0 && (action.About(p.Actions[last]).Queue != about.Queue || !requeue.Urgent && !action.Needs(a, p.Actions[last])):
+				wrong = append(wrong, fmt.Sprintf("nothing waits for the AdminComment of job %d: %s", job, about.Text))
 			}
 		}
 		if back, ok := a.(action.ReturnNodes); ok && back.Reason == "" {
-			wrong = append(wrong, fmt.Sprintf("no reason: %s", a.About().Text))
+			wrong = append(wrong, fmt.Sprintf("no reason: %s", about.Text))
 		}
 	}
 	return wrong
@@ -72,7 +73,7 @@ func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
 func (s *sight) ended(a action.Action) (jobs []uint32) {
 	switch a := a.(type) {
 	case action.SignalJob, action.RequeueJob:
-		return []uint32{a.About().Job}
+		return []uint32{action.About(a).Job}
 	case action.SetNodes:
 		if a.State != "down" {
 			return nil

@@ -24,12 +24,12 @@ func leavesUnseenRegions(s *sight, p plan.Plan) (wrong []string) {
 				regions = append(regions, in.Region)
 			}
 		default: // the queue of an action in a group is region/group
-			region, _, _ := strings.Cut(a.About().Queue, "/")
+			region, _, _ := strings.Cut(action.About(a).Queue, "/")
 			regions = []string{region}
 		}
 		for _, region := range regions {
 			if s.snap.Unseen[region] != nil {
-				wrong = append(wrong, fmt.Sprintf("%s could not be read: %s", region, a.About().Text))
+				wrong = append(wrong, fmt.Sprintf("%s could not be read: %s", region, action.About(a).Text))
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func asked(p plan.Plan) (names []string) {
 	for _, a := range p.Actions {
 		switch a.(type) {
 		case action.CreateRequest, action.BulkInsert:
-			names = append(names, a.About().Nodes...)
+			names = append(names, action.About(a).Nodes...)
 		}
 	}
 	return names
@@ -64,7 +64,8 @@ func asksForNoNodeTwice(s *sight, p plan.Plan) (wrong []string) {
 func saysWhy(_ *sight, p plan.Plan) (wrong []string) {
 	lines := p.Problems.Texts()
 	for _, a := range p.Actions {
-		lines = append(lines, a.About().Text, a.Because(), a.About().Queue)
+		about := action.About(a)
+		lines = append(lines, about.Text, a.Because(), about.Queue)
 	}
 	for _, line := range lines {
 		if line == "" || strings.Contains(line, "\n") {

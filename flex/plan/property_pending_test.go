@@ -50,7 +50,7 @@ func inCompute(snap scene.Snapshot, w *world) (done []string) {
 		switch a.(type) {
 		case action.CreateGroup, action.CreateRequest, action.CancelRequest, action.DeleteRequest, action.DeleteInstances, action.DeleteGroup,
 			action.BulkInsert, action.DeleteVMs, action.CreatePolicy, action.DeletePolicy:
-			done = append(done, a.About().Text)
+			done = append(done, action.About(a).Text)
 		}
 	}
 	slices.Sort(done)

@@ -119,7 +119,7 @@ func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
 		}
 		for _, n := range nodes {
 			if by[n] != nil {
-				wrong = append(wrong, fmt.Sprintf("%s: %s, and %s", n, by[n], a.About().Text))
+				wrong = append(wrong, fmt.Sprintf("%s: %s, and %s", n, by[n], action.About(a).Text))
 			}
 			by[n] = a
 		}
@@ -145,7 +145,7 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 			nodes = s.atWork(a.Nodes)
 		}
 		if len(nodes) > 0 {
-			wrong = append(wrong, fmt.Sprintf("a job has %s: %s, because %s", slurm.Fold(nodes), a.About().Text, a.Because()))
+			wrong = append(wrong, fmt.Sprintf("a job has %s: %s, because %s", slurm.Fold(nodes), action.About(a).Text, a.Because()))
 		}
 	}
 	return wrong

@@ -47,7 +47,7 @@ func passes(w *scenetest.World, count int, changed ...uint32) (wrong []string) {
 			switch a := a.(type) {
 			case action.CreateReservation:
 				if slices.ContainsFunc(w.Snap.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name }) {
-					wrong = append(wrong, a.Name+" exists: "+a.About().Text)
+					wrong = append(wrong, a.Name+" exists: "+action.About(a).Text)
 				}
 				made[a.Name] = true
 			case action.UseReservation:
@@ -84,7 +84,7 @@ func makesDoorsWhereSlurmHasPlanned(s *sight, p plan.Plan) (wrong []string) {
 			continue
 		}
 		if i < 0 {
-			wrong = append(wrong, "no job is in the queue for "+door.About().Text)
+			wrong = append(wrong, "no job is in the queue for "+action.About(door).Text)
 			continue
 		}
 		j := s.snap.Jobs[i]
@@ -98,7 +98,7 @@ func makesDoorsWhereSlurmHasPlanned(s *sight, p plan.Plan) (wrong []string) {
 		case used[door.Name] && !isPlanned,
 			isFirst && (len(door.Nodes) != len(j.Planned) || slices.ContainsFunc(j.Planned, isReplaced)),
 			len(door.Nodes) < j.NodeCount || slices.ContainsFunc(door.Nodes, func(name string) bool { return !scenetest.Fits(j, s.nodes[name]) }):
-			wrong = append(wrong, fmt.Sprintf("Slurm has planned %v at %s: %s", j.Planned, j.Start, door.About().Text))
+			wrong = append(wrong, fmt.Sprintf("Slurm has planned %v at %s: %s", j.Planned, j.Start, action.About(door).Text))
 		}
 	}
 	return wrong

@@ -348,7 +348,7 @@ func actions(p Plan) []string { return those(p, func(action.Action) bool { retur
 // those lists the actions of a plan that counts reports true for.
 func those(p Plan, counts func(action.Action) bool) (lines []string) {
 	for _, a := range p.Actions {
-		line := a.About().Text
+		line := action.About(a).Text
 		if back, ok := a.(action.ReturnNodes); ok {
 			line += ": " + back.Reason
 		}
@@ -383,7 +383,7 @@ func situations(t *testing.T, cfg *config.Config) (in func(name string, given sc
 			p := planOf(cfg, given)
 			assert.Equal(t, want, actions(p))
 			for _, a := range p.Actions {
-				assert.NotEmpty(t, a.Because(), "%s has no reason", a.About().Text)
+				assert.NotEmpty(t, a.Because(), "%s has no reason", action.About(a).Text)
 			}
 		})
 	}

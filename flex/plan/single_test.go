@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -52,7 +53,7 @@ func TestActionsForSharedRequestsNameNoUser(t *testing.T) {
 	cfg.Options.MaxActiveRequests = 2
 	var reasons []string
 	for _, a := range planOf(cfg, seen(singles("ann", 0, 3))).Actions {
-		assert.NotContains(t, a.About().Text+a.Because(), "ann")
+		assert.NotContains(t, action.About(a).Text+a.Because(), "ann")
 		reasons = append(reasons, a.Because())
 	}
 	assert.Contains(t, reasons, "4 one-node jobs of one user wait for alpha-a3-[0-3]")

@@ -67,7 +67,7 @@ func TestAdminCommentChangesWhenAJobLosesItsNodes(t *testing.T) {
 	}
 	t.Run("in the pass that returns them after a failed boot", func(t *testing.T) {
 		p := planOf(alphaConfig, given(configured, poweringUp, told(7, "flex-start: waiting 5m for 1 × a3")))
-		assert.Contains(t, p.Actions[0].About().Text, "return alpha-a3-0 to Slurm and requeue job 7")
+		assert.Contains(t, actions(p)[0], "return alpha-a3-0 to Slurm and requeue job 7")
 		assert.Empty(t, tells(p), "the return itself contains the reason")
 	})
 	const why = "flex-start: requeued at 2026-11-21T11:59:00Z: the machine did not join Slurm within boot_timeout 00:30:00"

@@ -52,7 +52,7 @@ func TestNodesetLeavesAPlaceForTheOthers(t *testing.T) {
 func yields(p Plan) []string {
 	return those(p, func(a action.Action) bool {
 		c, tells := a.(action.CommentJob)
-		return tells && memo.HasYielded(c.Text) || is[action.CancelRequest](a)
+		return tells && memo.Has(c.Text, memo.Yielded) || is[action.CancelRequest](a)
 	})
 }
 
@@ -111,10 +111,10 @@ func TestLongHeldPlaceIsFreedForAMoreImportantJob(t *testing.T) {
 func TestRequestIsCancelledOnlyAfterItsOwnerIsNotified(t *testing.T) {
 	cfg := withRequests(1)
 	p := planOf(cfg, seen(hogged(1, mig.Accepted), asked(time.Hour), awaits(9, "alpha-a3-9"), important(1000)))
-	at := slices.IndexFunc(p.Actions, func(a action.Action) bool { _, cancels := a.(action.CancelRequest); return cancels })
+	at := slices.IndexFunc(p.Actions, is[action.CancelRequest])
 	tells := slices.IndexFunc(p.Actions, func(a action.Action) bool { c, ok := a.(action.CommentJob); return ok && c.Job == 1 })
 	require.Less(t, tells, at)
-	assert.Equal(t, p.Actions[tells].About().Queue, p.Actions[at].About().Queue)
+	assert.Equal(t, action.About(p.Actions[tells]).Queue, action.About(p.Actions[at]).Queue)
 	assert.True(t, action.Needs(p.Actions[at], p.Actions[tells]))
 }
 

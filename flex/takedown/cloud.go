@@ -18,15 +18,15 @@ func (d *draft) clear() {
 			d.keep("the resources in %s are unknown: %v", region, d.scene.Seen.Unseen[region])
 		}
 	}
-	machines := map[mig.GroupID][]mig.Instance{}
-	var single []mig.Instance // without a group
+	machines := map[mig.GroupID][]scene.Machine{}
+	var single []scene.Machine // without a group
 	for _, in := range d.scene.Machines {
 		switch {
 		case d.scene.Seen.Unseen[in.Region] != nil:
 		case in.Group != "":
-			machines[in.GroupID()] = append(machines[in.GroupID()], *in.Instance)
-		case in.Stamp.Cluster == d.scene.Config.Cluster && d.isOurs(in.Stamp.NodeSet):
-			single = append(single, *in.Instance)
+			machines[in.GroupID()] = append(machines[in.GroupID()], in)
+		case in.Belongs && d.isOurs(in.Stamp.NodeSet):
+			single = append(single, in)
 		}
 	}
 	groups := slices.SortedFunc(slices.Values(d.scene.Seen.Groups), func(a, b mig.Group) int { return a.ID().Compare(b.ID()) })
@@ -64,7 +64,7 @@ func (d *draft) isOursGroup(g mig.Group) bool {
 }
 
 // clearGroup tears down a group with its requests and machines.
-func (d *draft) clearGroup(g mig.Group, machines []mig.Instance) {
+func (d *draft) clearGroup(g mig.Group, machines []scene.Machine) {
 	live := g.Live()
 	d.plan.Left.Groups++
 	d.plan.Left.Requests += len(live)
@@ -113,7 +113,7 @@ func (d *draft) groupInUse(g mig.Group) string {
 
 // holds returns the condition for deleting a group; empty if it can be deleted now. Members missing
 // from all lists are deleted with the group, once no node of the nodeset is in use.
-func (d *draft) holds(g mig.Group, machines []mig.Instance) string {
+func (d *draft) holds(g mig.Group, machines []scene.Machine) string {
 	if len(g.Live()) > 0 {
 		return "its requests are cancelled"
 	}
@@ -139,7 +139,7 @@ func (d *draft) setInUse(nodeset string) string {
 }
 
 // deleteMachines deletes machines of one group, or machines without a group.
-func (d *draft) deleteMachines(of action.Of, machines []mig.Instance) {
+func (d *draft) deleteMachines(of action.Of, machines []scene.Machine) {
 	later := map[string][]mig.Instance{}
 	for _, in := range machines {
 		d.plan.Left.Instances++
@@ -148,10 +148,10 @@ func (d *draft) deleteMachines(of action.Of, machines []mig.Instance) {
 			d.keep("instance %s in %s stays, because it cannot be read: %s", in.Name, in.Zone, in.Unread)
 		case in.Leaving() && !in.Stopped():
 			d.await("instance %s to be gone", in.Name)
-		case d.scene.IsOutsider(in):
-			d.keep("%s", scene.Outsider(in))
+		case in.Outsider:
+			d.keep("%s", scene.Outsider(in).Text)
 		default:
-			later[once] = append(later[once], in)
+			later[once] = append(later[once], *in.Instance)
 		}
 	}
 	for _, once := range slices.Sorted(maps.Keys(later)) {

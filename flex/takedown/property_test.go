@@ -103,7 +103,7 @@ func TestTakedownChangesOnlyOwnAndUnderstoodThings(t *testing.T) {
 	})
 }
 
-func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o Options, step stage) {
+func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o Options, step action.Stage) {
 	isOurs := func(stamp mig.Stamp, region string) bool {
 		return stamp.Cluster == "alpha" && !stamp.Newer() && (o.NodeSet == "" || stamp.NodeSet == o.NodeSet) && s.Unseen[region] == nil
 	}
@@ -111,7 +111,7 @@ func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o
 		set := cfg.FlexSetOf(name)
 		return !o.NoSlurm && set != nil && (o.NodeSet == "" || set.Name == o.NodeSet)
 	}
-	about, isFree := step.Action.About(), true
+	about, isFree := action.About(step.Action), true
 	for _, g := range s.Groups {
 		_, isPolicy := step.Action.(action.DeletePolicy)
 		require.True(t, g.Name != about.Group || isPolicy || isOurs(g.Stamp, g.Region) && g.Unread == "", "%v", step)

@@ -37,7 +37,7 @@ func (d *draft) closeAll() {
 	}
 	var drained []string
 	for _, n := range d.nodes {
-		if (open[n.Name] || n.Set.IsStatic(n.Index)) && n.doubt == "" && !n.State.Has(slurm.Drain) && (n.State.Base != slurm.Down || n.Reason == "" || memo.IsOurReason(n.Reason)) {
+		if (open[n.Name] || n.Static) && n.doubt == "" && !n.State.Has(slurm.Drain) && (n.State.Base != slurm.Down || n.Reason == "" || memo.IsOurReason(n.Reason)) {
 			drained = append(drained, n.Name)
 		}
 	}
@@ -131,7 +131,7 @@ func (d *draft) deleteReservations() {
 		}
 	}
 	for _, r := range d.scene.Holds {
-		if r.Kind == memo.CoverHold && !scene.IsAbandoned(d.scene, r) {
+		if r.Kind == memo.CoverHold && !r.Abandoned {
 			// The daemon would create the reservation again. Slurm deletes it after the daemon has
 			// stopped.
 			continue

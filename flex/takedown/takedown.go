@@ -41,28 +41,13 @@ type Options struct {
 // reason is the reason in Slurm of nodes that a takedown drains.
 const reason = memo.ReasonPrefix + "taken down"
 
-// stage is an action and its condition.
-type stage struct {
-	action.Action
-	Once string // condition for the action; empty: due now
-}
-
-// About describes the action and its condition.
-func (s stage) About() action.Subject {
-	about := s.Action.About()
-	if s.Once != "" {
-		about.Text += ", once " + s.Once
-	}
-	return about
-}
-
 // Plan describes how to tear things down, according to one observation.
 type Plan struct {
-	Steps []stage  // in order of execution
-	Waits []string // transitions under way that the takedown waits for
-	Left  Left     // what still exists
-	Kept  []string // what the takedown keeps, and why
-	Undo  []string // commands that undo the closing of partitions and nodes
+	Steps []action.Stage // in order of execution
+	Waits []string       // transitions under way that the takedown waits for
+	Left  Left           // what still exists
+	Kept  []string       // what the takedown keeps, and why
+	Undo  []string       // commands that undo the closing of partitions and nodes
 
 	// UndoEarlier lists the commands that open partitions that every look found closed. An earlier
 	// takedown or an admin has closed them.
@@ -215,7 +200,7 @@ func (d *draft) doubt(n *slurm.Node) (why string) {
 
 // do adds a step.
 func (d *draft) do(a action.Action, once string) {
-	d.plan.Steps = append(d.plan.Steps, stage{a, once})
+	d.plan.Steps = append(d.plan.Steps, action.Stage{Action: a, Once: once})
 }
 
 func (d *draft) await(format string, args ...any) {
@@ -228,9 +213,9 @@ func (d *draft) keep(format string, args ...any) {
 
 // isClosed returns the condition for taking anything from jobs; empty once no job can start.
 func (d *draft) isClosed() string {
-	if slices.ContainsFunc(d.plan.Steps, func(s stage) bool {
+	if slices.ContainsFunc(d.plan.Steps, func(s action.Stage) bool {
 		_, closes := s.Action.(action.ClosePartition)
-		return closes || s.About().Kind == "set_nodes"
+		return closes || action.About(s).Kind == "set_nodes"
 	}) {
 		return "no job can start any more"
 	}
@@ -240,7 +225,7 @@ func (d *draft) isClosed() string {
 // inUse returns why a node's machine is still in use. It is empty if Slurm has powered the node
 // down and no job holds it, or if Slurm does not know the node.
 func (d *draft) inUse(name string) string {
-	n := d.scene.Shown(name)
+	n := d.scene.Named(name).Node
 	switch {
 	case d.o.NoSlurm:
 		return ""
@@ -251,7 +236,7 @@ func (d *draft) inUse(name string) string {
 	case d.doubt(n) != "":
 		return "it is known whether a job has " + name
 	}
-	if jobs := d.scene.HoldersOf(name); len(jobs) > 0 {
+	if jobs := d.scene.Named(name).Holders; len(jobs) > 0 {
 		return fmt.Sprintf("job %s has left %s", jobs[0].Name(), name)
 	}
 	if n.State.Power() != slurm.Off || n.State.Held() {

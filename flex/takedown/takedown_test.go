@@ -104,7 +104,7 @@ func stampOf(nodeset string, job uint32) mig.Stamp {
 // said returns the steps as text.
 func said(p Plan) (lines []string) {
 	for _, s := range p.Steps {
-		lines = append(lines, s.About().Text)
+		lines = append(lines, action.About(s).Text)
 	}
 	return lines
 }

@@ -23,7 +23,7 @@ type Action struct {
 
 // Record returns the record of an action that has ended.
 func Record(a action.Action, begun time.Time, took time.Duration, err error) Action {
-	about := a.About()
+	about := action.About(a)
 	r := Action{
 		At: second(begun), Took: Seconds(took.Round(time.Millisecond)), Kind: about.Kind, What: about.Text, Why: a.Because(), Times: 1,
 		Group: about.Group, Job: about.Job, Nodes: about.Nodes,

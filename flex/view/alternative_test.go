@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
@@ -58,7 +59,7 @@ func TestWhyProposesOnlySuitablePartitions(t *testing.T) {
 		"a nodeset that is blocked": {then: func(v *View) {
 			for i := range v.NodeSets {
 				if v.NodeSets[i].Name == "b3" {
-					v.NodeSets[i].Block = &Block{Failed: 2, Until: noon}
+					v.NodeSets[i].Block = &scene.Block{Failed: 2, Until: noon}
 				}
 			}
 		}},

@@ -77,24 +77,6 @@ func hang(head, text string) string {
 	return head + strings.TrimLeft(lines, " ")
 }
 
-// Terminal formats the answer for a terminal. Unless it is verbose, it names the command that prints
-// the details too.
-func (a Answer) Terminal(verbose bool, command string) string {
-	text := a.Text(verbose)
-	if !verbose && len(a.Details) > 0 {
-		text += "For more: " + command + "\n"
-	}
-	return text
-}
-
-// UseOf returns one line with how long the job waited and ran. It fails without a record of the job.
-func (a Answer) UseOf(job string) (string, error) {
-	if a.Past == nil || a.Past.Use == nil {
-		return "", fmt.Errorf("nothing is recorded of %q; give the number of a job that the daemon has seen in the last day or that the history has", Printable(job))
-	}
-	return fmt.Sprintf("job %s: %s\n", a.Past.Job.Name(), a.Past.Use), nil
-}
-
 // print makes the texts printable.
 func (a *Answer) print() {
 	for _, text := range []*string{&a.Subject, &a.State, &a.Cause, &a.Request, &a.Machines, &a.Ahead, &a.Estimate, &a.Next, &a.YouCan} {

@@ -149,7 +149,7 @@ func (t *table) fit(columns []column, cells [][]string) []int {
 }
 
 // row writes cells. Cells without room on the terminal are written on a second line.
-func (t *table) row(tone Tone, cells []string, widths []int) {
+func (t *table) row(tone color, cells []string, widths []int) {
 	const indent = 4
 	line, used := "", 0
 	for i, cell := range cells {
@@ -216,9 +216,6 @@ func (v View) Pending() []Row {
 	return rows
 }
 
-// JobList returns the row's jobs as squeue shows them.
-func (r Row) JobList() string { return strings.Join(r.ShownAs, ",") }
-
 // when returns how long the row has waited, or how much time it has left.
 func (r Row) when(seen time.Time) string {
 	switch {
@@ -235,7 +232,7 @@ func (r Row) when(seen time.Time) string {
 }
 
 // tone returns the color of a state.
-func (s State) tone() Tone {
+func (s State) tone() color {
 	switch s {
 	case Running, Idle:
 		return Good

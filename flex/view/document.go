@@ -43,7 +43,7 @@ type Planned struct {
 func PlanOf[A action.Action](cluster string, actions []A, problems []string) Plan {
 	of := Plan{EnvelopeOf("plan"), cluster, []Planned{}, append([]string{}, problems...)}
 	for _, a := range actions {
-		about := a.About()
+		about := action.About(a)
 		of.Actions = append(of.Actions, Planned{about.Kind, about.Text, a.Because(), about.Group, about.Job, slurm.Fold(about.Nodes)})
 	}
 	return of

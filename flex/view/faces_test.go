@@ -109,7 +109,7 @@ func (s *world) faces(t *testing.T, job uint32) (comment string, why Answer, row
 	why = ask(t, v, fmt.Sprint(job))
 	for _, r := range slices.Concat(v.Rows, v.Pending()) {
 		if slices.Contains(r.Jobs, job) {
-			rows = append(rows, strings.TrimSuffix(fmt.Sprintf("%s: %s", r.State, r.Detail(noon)), ": "))
+			rows = append(rows, strings.TrimSuffix(fmt.Sprintf("%s: %s", r.State, r.remark(noon).said(noon)), ": "))
 		}
 	}
 	return s.comment(job), why, rows

@@ -19,7 +19,7 @@ import (
 // Of returns the view of what a reconcile pass saw and decided. The daemon adds its own state and
 // the actions.
 func Of(seen *scene.Scene, p plan.Plan) View {
-	b := &builder{scene: seen.Recalled(), seen: seen, plan: p, line: plan.Line(seen, p)}
+	b := &builder{scene: seen.Recalled, seen: seen, plan: p, line: plan.Line(seen, p)}
 	snap := b.scene.Seen
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),
@@ -67,7 +67,7 @@ func (b *builder) nodeSets() []NodeSet {
 	uncovered := demand.Uncovered(b.scene)
 	for _, set := range b.scene.Config.FlexSets() {
 		n := NodeSet{
-			Name: set.Name, Capacity: set.Flex.Capacity, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
+			Name: set.Name, Capacity: set.Flex.Capacity, Block: b.seen.Sets[set].Block, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
 			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
 			JobLease: set.Flex.UseJobDuration, Margin: Seconds(set.Flex.JobDurationMargin), ByJob: set.Flex.Provisioning == config.Queued,
 			Pends:  b.scene.Config.Options.Waiting == config.Pending && uncovered[set] == "",
@@ -80,9 +80,6 @@ func (b *builder) nodeSets() []NodeSet {
 			if g.Stamp.NodeSet == set.Name {
 				n.Active += len(g.Live())
 			}
-		}
-		if block := b.seen.Blocked(set); block != nil {
-			n.Block = &Block{Failed: block.Failed, Until: second(block.Until), Why: block.Why, Cancels: block.Cancels}
 		}
 		all = append(all, n)
 	}

@@ -12,29 +12,25 @@ import (
 
 // PassLog records what a pass does, for a flex.Watcher.
 type PassLog struct {
-	mu   sync.Mutex
-	pass Pass
-}
+	Cluster string
 
-// NewPassLog returns an empty log of a pass.
-func NewPassLog(cluster string) *PassLog {
-	return &PassLog{pass: Pass{Envelope: EnvelopeOf("pass"), Cluster: cluster, Actions: []Action{}, Problems: []string{}}}
+	mu       sync.Mutex
+	actions  []Action
+	problems []string
 }
 
 // Pass returns the record of the pass.
 func (l *PassLog) Pass() Pass {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pass := l.pass
-	pass.Actions = slices.Clone(pass.Actions)
-	return pass
+	return Pass{Envelope: EnvelopeOf("pass"), Cluster: l.Cluster, Actions: append([]Action{}, l.actions...), Problems: append([]string{}, l.problems...)}
 }
 
 // Saw records the problems.
 func (l *PassLog) Saw(_ *scene.Scene, p plan.Plan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pass.Problems = append([]string{}, p.Problems.Texts()...)
+	l.problems = p.Problems.Texts()
 }
 
 // Did records an action. A retried action is recorded once, with its last outcome.
@@ -42,12 +38,12 @@ func (l *PassLog) Did(a action.Action, begun time.Time, took time.Duration, err 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	action := Record(a, begun, took, err)
-	before := slices.IndexFunc(l.pass.Actions, func(old Action) bool { return old.What == action.What })
+	before := slices.IndexFunc(l.actions, func(old Action) bool { return old.What == action.What })
 	if before >= 0 {
-		if old := l.pass.Actions[before]; old.Error == action.Error {
+		if old := l.actions[before]; old.Error == action.Error {
 			action.Times += old.Times
 		}
-		l.pass.Actions = slices.Delete(l.pass.Actions, before, before+1)
+		l.actions = slices.Delete(l.actions, before, before+1)
 	}
-	l.pass.Actions = append(l.pass.Actions, action)
+	l.actions = append(l.actions, action)
 }

@@ -22,7 +22,7 @@ func TestPictureOfStatusMatchesItsOutput(t *testing.T) {
 
 	plain := v.Table(Layout{Now: noon, Width: Width})
 	narrow(t, plain, Width)
-	for _, code := range []Tone{Good, Warn, Bad, Head, reset} {
+	for _, code := range []color{Good, Warn, Bad, Head, reset} {
 		colored = strings.ReplaceAll(colored, string(code), "")
 	}
 	assert.Equal(t, plain, colored, "colors change nothing else")

@@ -66,9 +66,6 @@ func (r Row) retries(now time.Time) string {
 	return fmt.Sprintf("tried again every %s; failed %d times since %s", Span(time.Duration(r.RetryEvery)), r.Failed, since)
 }
 
-// Detail returns a row's additional detail.
-func (r Row) Detail(now time.Time) string { return r.remark(now).said(now) }
-
 // Details returns the lines to show below rows. A detail of several rows appears once, below the last
 // of them, with the earliest time.
 func Details(rows []Row, now time.Time) []string {

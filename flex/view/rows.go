@@ -59,7 +59,7 @@ func rank(s State) int {
 func (b *builder) row(names []string) Row {
 	r := Row{Nodes: names, Count: len(names), Jobs: []uint32{}, ShownAs: []string{}, Users: []string{}}
 	for _, name := range names {
-		for _, j := range b.scene.HoldersOf(name) {
+		for _, j := range b.scene.Named(name).Holders {
 			if !slices.Contains(r.Jobs, j.ID) {
 				r.Jobs = append(r.Jobs, j.ID)
 				r.ShownAs = append(r.ShownAs, j.Name())
@@ -97,7 +97,7 @@ func (r *Row) trouble(t mig.Trouble) {
 // arrived reports whether each instance of the request exists.
 func arrived(s *scene.Scene, r *mig.Request) bool {
 	for _, name := range r.Instances {
-		if !slices.ContainsFunc(s.MachinesOf(name), s.Belongs) {
+		if !slices.ContainsFunc(s.Named(name).Machines, func(in scene.Machine) bool { return in.Belongs }) {
 			return false
 		}
 	}
@@ -156,7 +156,7 @@ func (b *builder) unserved(u Unserved) Row {
 func (b *builder) leases(lost map[string]bool) []Row {
 	all, at := []Row{}, map[string]int{}
 	for _, in := range b.scene.Machines {
-		if lost[in.Name] || !b.scene.Belongs(in) {
+		if lost[in.Name] || !in.Belongs {
 			continue
 		}
 		one := b.leased(in)
@@ -195,7 +195,7 @@ func (b *builder) leased(in scene.Machine) Row {
 	if row.State == Booting && !row.Since.IsZero() && set.Flex.BootTimeout > 0 {
 		row.GiveUpAt, row.GiveUpBy = row.Since.Add(set.Flex.BootTimeout), "boot_timeout"
 		switch {
-		case in.Node.Owner() == nil:
+		case in.Node.Owner == nil:
 			row.Then = "power down"
 		case b.scene.WouldEnd(in.Node.Holders):
 			row.Then = "replace"

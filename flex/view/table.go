@@ -89,20 +89,20 @@ type table struct {
 	text   strings.Builder
 }
 
-// Tone is the color of a text on terminals with colors.
-type Tone string
+// color is the color of a text on terminals with colors.
+type color string
 
 // These are the tones, as escape sequences.
 const (
-	Plain Tone = ""
-	Good  Tone = "\x1b[32m"
-	Warn  Tone = "\x1b[33m"
-	Bad   Tone = "\x1b[31m"
-	Head  Tone = "\x1b[1m"
-	reset      = "\x1b[0m"
+	Plain color = ""
+	Good  color = "\x1b[32m"
+	Warn  color = "\x1b[33m"
+	Bad   color = "\x1b[31m"
+	Head  color = "\x1b[1m"
+	reset       = "\x1b[0m"
 )
 
-func (t *table) line(tone Tone, text string) {
+func (t *table) line(tone color, text string) {
 	text = Printable(text)
 	if t.layout.Width > 0 {
 		text = Clip(text, t.layout.Width)
@@ -114,7 +114,7 @@ func (t *table) line(tone Tone, text string) {
 }
 
 // paragraph writes a text of any length.
-func (t *table) paragraph(tone Tone, text string) {
+func (t *table) paragraph(tone color, text string) {
 	for line := range strings.Lines(Wrap(Printable(text), "", t.textWidth())) {
 		t.line(tone, strings.TrimSuffix(line, "\n"))
 	}
@@ -176,7 +176,7 @@ func (s NodeSet) Blocked(now time.Time) string {
 }
 
 func (s NodeSet) blocked(now time.Time) string {
-	text := "blocked" + s.Block.until(func(at time.Time) string { return Moment(at, now) })
+	text := "blocked" + until(s.Block.Until, Moment(s.Block.Until, now))
 	switch {
 	case s.Block.Failed > 0:
 		text += fmt.Sprintf(" because %s in a row failed to boot", Count(s.Block.Failed, "machine"))
@@ -188,12 +188,12 @@ func (s NodeSet) blocked(now time.Time) string {
 	return text
 }
 
-// until names the end of the block, as the last words of a sentence; empty if it has none.
-func (b Block) until(format func(time.Time) string) string {
-	if b.Until.IsZero() {
+// until names the end of a block, as the last words of a sentence; empty if it has none.
+func until(end time.Time, text string) string {
+	if end.IsZero() {
 		return ""
 	}
-	return " until " + format(b.Until)
+	return " until " + text
 }
 
 func (t *table) region(r Region) {

@@ -3,8 +3,9 @@ package view
 import (
 	"fmt"
 	"strings"
-	"time"
 
+	"slurmflex/flex/plan/action"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/takedown"
 )
 
@@ -28,7 +29,7 @@ func TakedownOf(cluster, nodeSet string, actions []Action, left takedown.Plan) T
 	}
 	undone := map[string]bool{}
 	for _, a := range left.Due() {
-		undone[a.About().Text] = true
+		undone[action.About(a).Text] = true
 	}
 	for _, a := range actions {
 		if a.Error != "" && undone[a.What] {
@@ -54,9 +55,9 @@ func (d Takedown) String() string {
 // Blocked describes what slurmflex block did.
 type Blocked struct {
 	Envelope
-	NodeSet string `json:"nodeset"`
-	Nodes   string `json:"nodes"` // hostlist of the nodes with the record of the block
-	Block   Block  `json:"blocked"`
+	NodeSet string      `json:"nodeset"`
+	Nodes   string      `json:"nodes"` // hostlist of the nodes with the record of the block
+	Block   scene.Block `json:"blocked"`
 }
 
 func (b Blocked) String() string {
@@ -65,7 +66,7 @@ func (b Blocked) String() string {
 		requests = "its requests that wait for capacity are cancelled"
 	}
 	return fmt.Sprintf("nodeset %s is blocked%s: no machines are requested for it, and %s; to unblock it: slurmflex unblock %[1]s\n",
-		b.NodeSet, b.Block.until(func(at time.Time) string { return at.Local().Format("15:04:05 on Jan 2, 2006") }), requests)
+		b.NodeSet, until(b.Block.Until, b.Block.Until.Local().Format("15:04:05 on Jan 2, 2006")), requests)
 }
 
 // Unblock describes what slurmflex unblock did.

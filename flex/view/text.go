@@ -77,7 +77,7 @@ func Moment(t, now time.Time) string {
 
 // Limit formats a lease or a time limit as Slurm does: 02:00:00, 7-00:00:00.
 func (s Seconds) Limit() string {
-	return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(s)}.String()
+	return slurm.Clock(time.Duration(s))
 }
 
 // Wrap breaks a text into lines of at most width characters. Each line starts with the indent,

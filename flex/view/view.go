@@ -103,9 +103,9 @@ type NodeSet struct {
 	// Pends means that jobs wait PENDING for their machines, and not CONFIGURING.
 	Pends bool `json:"jobs_wait_pending"`
 	// Requeues is how long before the lease end running jobs are requeued; 0: never.
-	Requeues Seconds `json:"requeues_before_lease_end_seconds"`
-	Block    *Block  `json:"blocked,omitempty"` // present while nothing is requested
-	States   []Nodes `json:"states"`
+	Requeues Seconds      `json:"requeues_before_lease_end_seconds"`
+	Block    *scene.Block `json:"blocked,omitempty"` // present while nothing is requested
+	States   []Nodes      `json:"states"`
 
 	Alternatives []Alternative `json:"alternatives"` // other partitions for the nodeset's jobs
 }
@@ -124,15 +124,6 @@ type Alternative struct {
 	// Longest is the time limit that every lease in the partition covers, or Slurm's MaxTime if
 	// lower.
 	Longest Seconds `json:"longest_job_seconds"`
-}
-
-// Block means that nothing is requested because too many machines in a row failed to boot, or because
-// an admin has blocked the nodeset.
-type Block struct {
-	Failed  int       `json:"failed_boots"` // 0: by an admin
-	Until   time.Time `json:"until,omitzero"`
-	Why     string    `json:"why,omitempty"`    // the admin's text
-	Cancels bool      `json:"cancels_requests"` // those that wait for capacity
 }
 
 // Nodes are the nodes of a nodeset with the same state in Slurm.

@@ -39,7 +39,7 @@ func (e *explainer) flexNode(name string, set NodeSet, n Nodes, rows []Row) {
 		e.Cause, e.Next = "this version of slurmflex does not know the state", "slurmflex leaves the node alone"
 	}
 	for _, r := range rows {
-		if jobs := r.JobList(); jobs != "" && r.State != Deleting {
+		if jobs := strings.Join(r.ShownAs, ","); jobs != "" && r.State != Deleting {
 			has := "allocated to"
 			if slices.ContainsFunc(e.Jobs, func(j Job) bool { return j.Awaits != "" && slices.Contains(r.Jobs, j.ID) }) {
 				has = "reserved for"

@@ -131,7 +131,7 @@ func (e *explainer) mayDo(j Job) string {
 		return ""
 	case fits > 0:
 		return fmt.Sprintf("scontrol update jobid=%s timelimit=%s    (it may fit on idle machines before their lease ends)", j.component(), fits.Limit())
-	case memo.HasKeptNone(j.Told):
+	case memo.Has(j.Told, memo.KeepsNone):
 		return "give it a shorter --time: after a loss, it keeps its other machines only if it fits the rest of their lease"
 	case remedies[reasonWord(j.Reason)] != "":
 		return strings.NewReplacer("jobid=JOB", "jobid="+j.component(), "JOB", j.address()).Replace(remedies[reasonWord(j.Reason)])

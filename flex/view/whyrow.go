@@ -306,7 +306,7 @@ func (e *explainer) afterOrphan(r Row) string {
 		e.YouCan = "as an admin, add the node to slurm.conf (slurmflex config slurm-conf) or delete the machine: slurmflex deletes neither"
 		return ""
 	case len(r.Jobs) > 0:
-		e.Cause = fmt.Sprintf("job %s uses %s, but the configuration has no such node", r.JobList(), r.Nodes)
+		e.Cause = fmt.Sprintf("job %s uses %s, but the configuration has no such node", strings.Join(r.ShownAs, ","), r.Nodes)
 		return "deleted once no job has " + r.one("it", "them")
 	}
 	e.Cause = r.Nodes.String() + " is no node that slurmflex knows"

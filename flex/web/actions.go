@@ -13,7 +13,7 @@ const actionsKept = 300
 // withAction adds an action to the last ones, newest first. Repeated failures are one action with a
 // count. Messages to jobs are left out: the job shows them, and they would soon fill the list.
 func withAction(last []view.Action, a view.Action) []view.Action {
-	if a.Kind == (action.CommentJob{}).About().Kind && a.Error == "" {
+	if a.Kind == action.About(action.CommentJob{}).Kind && a.Error == "" {
 		return last
 	}
 	var others []view.Action

@@ -141,8 +141,8 @@ func phasesOf(r view.Row, day []history.Entry) (all []phase) {
 
 func newBar(r view.Row, jobs []view.Job, did []phase, shown span, now time.Time) bar {
 	label := []string{r.Nodes.String()}
-	if list := r.JobList(); list != "" {
-		label = append(label, "job "+list)
+	if len(r.ShownAs) > 0 {
+		label = append(label, "job "+strings.Join(r.ShownAs, ","))
 	}
 	label = append(label, string(r.State))
 	b := bar{Title: "created at " + view.Moment(r.Since, now)}

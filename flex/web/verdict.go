@@ -62,7 +62,7 @@ func waitOf(v view.View, rows []view.Row, now time.Time) verdict {
 		is.Kind = calm
 		return is
 	}
-	why := cmp.Or(first.Detail(now), string(first.State))
+	why := cmp.Or(view.Details([]view.Row{*first}, now)[0], string(first.State))
 	if len(first.ShownAs) > 0 {
 		why = first.ShownAs[0] + ": " + why
 		if len(first.Users) > 0 {
@@ -85,7 +85,7 @@ func wasteOf(v view.View, rows []view.Row, now time.Time) verdict {
 			continue
 		}
 		n, _ := v.GPUsOf(r)
-		count, gpus, nodes = count+r.Count, gpus+n, append(nodes, r.Nodes.String()+": "+cmp.Or(r.Detail(now), string(r.State)))
+		count, gpus, nodes = count+r.Count, gpus+n, append(nodes, r.Nodes.String()+": "+cmp.Or(view.Details([]view.Row{r}, now)[0], string(r.State)))
 		if set, _ := v.NodeSet(r.NodeSet); set.Price != nil {
 			price, currency = price+float64(r.Count)*set.Price.Hour, set.Price.Currency
 		}

@@ -142,12 +142,12 @@ func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
 		if back, ok := a.(action.ReturnNodes); ok {
 			given[back.Job] = true
 		}
-		for _, name := range a.About().Nodes {
+		for _, name := range action.About(a).Nodes {
 			named[name] = true
 		}
 	}
-	for _, in := range s.Recalled().Machines {
-		named[in.Name] = named[in.Name] || s.Recalled().Belongs(in)
+	for _, in := range s.Recalled.Machines {
+		named[in.Name] = named[in.Name] || in.Belongs
 	}
 	for _, n := range snap.Nodes { // these nodes are up, or are powering down
 		rises := n.State.Has(slurm.PoweringUp)

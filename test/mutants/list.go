@@ -69,11 +69,11 @@ var mutants = []mutant{
 	},
 	{
 		"a group is deleted before its request is cancelled", "flex/plan/sweeps/groups.go",
-		"s.GroupOf[key] || len(g.Live()) > 0 || s.InGroup(key) > 0 ||", "s.GroupOf[key] || s.InGroup(key) > 0 ||", planner,
+		"s.GroupOf[key] || len(g.Live()) > 0 || s.Group(key).Shown > 0 ||", "s.GroupOf[key] || s.Group(key).Shown > 0 ||", planner,
 	},
 	{
 		"a group is deleted with machines in it", "flex/plan/sweeps/groups.go",
-		"s.GroupOf[key] || len(g.Live()) > 0 || s.InGroup(key) > 0 ||", "s.GroupOf[key] || len(g.Live()) > 0 ||", planner,
+		"s.GroupOf[key] || len(g.Live()) > 0 || s.Group(key).Shown > 0 ||", "s.GroupOf[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
 		"every attempt has the same name", "flex/plan/memo/name.go",
@@ -168,7 +168,7 @@ var mutants = []mutant{
 	},
 	{
 		"nodes that an admin drained are powered down", "flex/plan/sweeps/nodes.go",
-		"case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || s.IsChecked(m)):\n\t\t\torphans",
+		"case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || m.IsChecked):\n\t\t\torphans",
 		"default:\n\t\t\torphans", planner,
 	},
 	{
@@ -177,7 +177,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node is set down by one list that lacks its machine", "flex/plan/scene/losses.go",
-		"cause != \"\" && s.Seen.Missed[m.Name] &&", "cause != \"\" &&", planner,
+		"m.LostBy != \"\" && s.Seen.Missed[m.Name] &&", "m.LostBy != \"\" &&", planner,
 	},
 	{
 		"a node is set DOWN although its group lists its machine", "flex/plan/scene/losses.go",
@@ -197,7 +197,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/sweeps/nodes.go",
-		"if m.Power != scene.Off || m.Taken() || s.Present(m.Name) ||", "if m.Power != scene.Off || m.Taken() ||", planner,
+		"if m.Power != scene.Off || m.Taken() || m.Present() ||", "if m.Power != scene.Off || m.Taken() ||", planner,
 	},
 	{
 		"a reservation of a year is left alone", "flex/plan/sweeps/reservations.go",
@@ -248,7 +248,7 @@ var mutants = []mutant{
 	},
 	{
 		"J4: machines are requested before the job names its door", "flex/plan/rules/door.go",
-		"case !d.Named() && !slices", "case false && !slices", planner,
+		"case !d.Named && !slices", "case false && !slices", planner,
 	},
 	{
 		"K1: machines are requested before Slurm has looked at the job", "flex/plan/rules/door.go",
@@ -289,7 +289,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job's machines are closed after a loss by one list alone", "flex/plan/demand/survivors.go",
-		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == scene.LeaseEnded", planner,
+		"m.LostBy == scene.LeaseEnded || !m.IsLost", "m.LostBy == scene.LeaseEnded", planner,
 	},
 	{
 		"a job keeps machines for ever after a loss", "flex/plan/demand/kept.go",
@@ -297,7 +297,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job loses a node before its other machines are closed", "flex/plan/sweeps/losses.go",
-		"m.Owner() != nil && !s.AreCovered(m.Owner())", "false", planner,
+		"m.Owner != nil && !s.AreCovered(m.Owner)", "false", planner,
 	},
 	{
 		"a replacement is made in another zone", "flex/plan/demand/survivors.go",
@@ -313,7 +313,7 @@ var mutants = []mutant{
 	},
 	{
 		"a static node is never powered up", "flex/plan/sweeps/static.go",
-		"if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() &&", "if !m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() &&", planner,
+		"if m.Static && m.Power == scene.Off && m.Idle() &&", "if !m.Static && m.Power == scene.Off && m.Idle() &&", planner,
 	},
 	{
 		"the breaker never closes", "flex/plan/scene/boots.go",
@@ -361,7 +361,7 @@ var mutants = []mutant{
 	},
 	{
 		"a machine that a request has just created is taken for lost", "flex/plan/scene/groups.go",
-		"r.State == mig.Succeeded && (!read || !s.IsOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !read", planner,
+		"r.State == mig.Succeeded && (!of.namesMembers || !s.IsOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !of.namesMembers", planner,
 	},
 	{
 		"a queue in flight is started again", "flex/apply/flights.go",
@@ -394,7 +394,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that cannot be read holds no nodes", "flex/plan/scene/unread.go",
-		"m.Doubted = true", "m.Doubted = false", planner,
+		"s.note(name).Doubted = true", "s.note(name).Doubted = false", planner,
 	},
 	{
 		"the end of a lease may be in 9999", "mig/gce/instances.go",
@@ -433,7 +433,7 @@ var mutants = []mutant{
 	},
 	{
 		"a group that counts machines which no list shows is taken for empty", "flex/plan/sweeps/groups.go",
-		"!s.Creates(g) && !s.MayHold(g)", "!s.Creates(g)", planner,
+		"!of.Creates && !of.MayHold", "!of.Creates", planner,
 	},
 	{
 		"a machine that only its group lists is taken for lost", "flex/plan/scene/groups.go",
@@ -492,7 +492,7 @@ var mutants = []mutant{
 	},
 	{
 		"static nodes that are taken down are powered up again", "flex/takedown/slurm.go",
-		"(open[n.Name] || n.Set.IsStatic(n.Index))", "open[n.Name]",
+		"(open[n.Name] || n.Static)", "open[n.Name]",
 		[]string{"flex/takedown"},
 	},
 	{
@@ -513,7 +513,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job keeps two places in one partition", "flex/plan/scene/doors.go",
-		"return r.Named() && r.at == d.at", "return false", planner,
+		"return r.Named && r.at == d.at", "return false", planner,
 	},
 	{
 		"a job uses the first door of its list whatever comes elsewhere", "flex/plan/sweeps/doors.go",
@@ -545,11 +545,11 @@ var mutants = []mutant{
 	},
 	{
 		"a door names its job only after its machines are ready", "flex/plan/sweeps/doors.go",
-		"case !d.Named() && isBest(s.Scene, d) && !s.Handed.Leaves[d]:", "case !d.Named() && stage == demand.DoorReady && isBest(s.Scene, d):", planner,
+		"case !d.Named && isBest(s.Scene, d) && !s.Handed.Leaves[d]:", "case !d.Named && stage == demand.DoorReady && isBest(s.Scene, d):", planner,
 	},
 	{
 		"a job that does not start keeps its machines", "flex/plan/demand/stage.go",
-		"case opened && d.Named() && s.IsOld(lastStart(s, d), lateAfter):", "case opened && d.Named() && s.IsOld(d.Start, 1000*lateAfter):", planner,
+		"case d.Opened && d.Named && s.IsOld(lastStart(s, d), lateAfter):", "case d.Opened && d.Named && s.IsOld(d.Start, 1000*lateAfter):", planner,
 	},
 	{
 		"an array on a switch waits until its last task is planned first", "flex/plan/demand/plans.go",
@@ -569,7 +569,7 @@ var mutants = []mutant{
 	},
 	{
 		"a door over a static node opens before its machines are up", "flex/plan/sweeps/doors.go",
-		" || m.Set.IsStatic(m.Index) || s.Seen.SuspendTime == 0", " || s.Seen.SuspendTime == 0", planner,
+		" || m.Static || s.Seen.SuspendTime == 0", " || s.Seen.SuspendTime == 0", planner,
 	},
 	{
 		"a stuck job is not reported", "flex/plan/demand/wait.go",
@@ -602,8 +602,8 @@ var mutants = []mutant{
 		"&& rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) {", "{", planner,
 	},
 	{
-		"a script that did not ask is signalled at the end of its lease", "flex/plan/scene/snapshot.go",
-		"case memo.AsksSignal(rec.Comment):", "case true || memo.AsksSignal(rec.Comment):", passes,
+		"a script that did not ask is signalled at the end of its lease", "flex/plan/sweeps/leases.go",
+		"(!rec.Batch || memo.AsksSignal(rec.Comment))", "(true || memo.AsksSignal(rec.Comment))", planner,
 	},
 	{
 		"a job is ended though its owner cannot read why", "flex/plan/action/action.go",
@@ -614,8 +614,8 @@ var mutants = []mutant{
 		"s.notify(a.Job, requeued, \"\")\n\t\t\ts.do(a)\n", "s.do(a)\n\t\t\ts.notify(a.Job, requeued, \"\")\n", planner,
 	},
 	{
-		"a request that is refused is called being made", "flex/plan/compute.go",
-		"\treport.NameFailing(w, verdicts) ", "\t_ = report.NameFailing ", planner,
+		"a request that is refused is called being made", "flex/plan/report/waits.go",
+		"\tnameFailing(w, verdicts)\n", "\t_ = nameFailing\n", planner,
 	},
 	{
 		"a request that is repeated is called being checked", "flex/plan/report/failing.go",
@@ -643,7 +643,7 @@ var mutants = []mutant{
 	},
 	{
 		"a machine that its group denies is deleted in every pass", "flex/plan/sweeps/instances.go",
-		"case b.IsOutsider(*in.Instance):", "case false:", planner,
+		"case in.Outsider:", "case false:", planner,
 	},
 	{
 		"a job that did not start gets the next door at once", "flex/plan/demand/plans.go",
@@ -655,7 +655,7 @@ var mutants = []mutant{
 	},
 	{
 		"a waiting door in a closed partition stays", "flex/plan/demand/stage.go",
-		"case !opened && isClosed(", "case false && isClosed(", planner,
+		"case !d.Opened && isClosed(", "case false && isClosed(", planner,
 	},
 	{
 		"an unread region opens a door over kept machines", "flex/plan/sweeps/doors.go",
@@ -677,7 +677,7 @@ var mutants = []mutant{
 	},
 	{
 		"machines are requested for a job that uses no door", "flex/plan/rules/door.go",
-		"case !d.Named() && ", "case false && !d.Named() && ", planner,
+		"case !d.Named && ", "case false && !d.Named && ", planner,
 	},
 	{
 		"machines are requested before Slurm has looked at the job again", "flex/plan/rules/door.go",
@@ -727,15 +727,15 @@ var mutants = []mutant{
 	},
 	{
 		"a limit does not count what live requests may take", "flex/plan/demand/budgets.go",
-		"append(usesOfMachines(s.Recalled()), usesOfNodes(s, asked)...)", "usesOfMachines(s.Recalled())", planner,
+		"append(usesOfMachines(s.Recalled), usesOfNodes(s, asked)...)", "usesOfMachines(s.Recalled)", planner,
 	},
 	{
 		"a limit does not count what machines may still take", "flex/plan/demand/budgets.go",
-		"append(usesOfMachines(s.Recalled()), usesOfNodes(s, asked)...)", "usesOfNodes(s, asked)", planner,
+		"append(usesOfMachines(s.Recalled), usesOfNodes(s, asked)...)", "usesOfNodes(s, asked)", planner,
 	},
 	{
 		"a limit forgets the machines of an unread region", "flex/plan/demand/budgets.go",
-		"usesOfMachines(s.Recalled())", "usesOfMachines(s)", planner,
+		"usesOfMachines(s.Recalled)", "usesOfMachines(s)", planner,
 	},
 	{
 		"a limit does not count the requests of the same pass", "flex/plan/rules/turn.go",
@@ -805,7 +805,7 @@ var mutants = []mutant{
 	},
 	{
 		"a door ends because its machine is being checked", "flex/plan/demand/stage.go",
-		" && !s.IsChecked(m):", ":", planner,
+		" && !m.IsChecked:", ":", planner,
 	},
 	{
 		"an admin's drain is taken for a failed check", "flex/plan/memo/memo.go",
@@ -813,15 +813,15 @@ var mutants = []mutant{
 	},
 	{
 		"machines that fail their check again and again block no nodeset", "flex/plan/scene/boots.go",
-		`case unhealthy != "" && `, "case false && ", planner,
+		`case m.Unhealthy != "" && `, "case false && ", planner,
 	},
 	{
 		"a node that a check has drained stays drained without its machine", "flex/plan/sweeps/nodes.go",
-		"case !s.IsDrainedInVain(m):", "case true:", planner,
+		"case !m.IsDrainedInVain:", "case true:", planner,
 	},
 	{
 		"the host of a machine that failed its check is not remembered", "flex/memory/memory.go",
-		`if in.Host != "" {`, "if false {",
+		`if in.Host != "" && `, "if false && in.Host != \"\" && ",
 		[]string{"flex/memory"},
 	},
 	{
@@ -831,7 +831,7 @@ var mutants = []mutant{
 	},
 	{
 		"the history does not show whose check failed", "flex/history/leases.go",
-		"cmp.Or(o.Unhealthy, l.scene.Unhealthy(in.Node))", "o.Unhealthy", history,
+		"cmp.Or(o.Unhealthy, in.Node.Unhealthy)", "o.Unhealthy", history,
 	},
 	{
 		"the machine that failed is named as on the host of another", "flex/plan/scene/health.go",

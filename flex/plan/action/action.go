@@ -10,14 +10,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// Action is one change that a pass makes, and the reason for it.
+// Action is one change that a pass makes, and the reason for it. Only this package has actions.
 type Action interface {
 	// Because returns the reason, for the log and for `slurmflex plan`.
 	Because() string
 
-	// About returns the kind of action and what it changes.
-	About() Subject
+	about() Subject
 }
+
+// About returns the kind of an action and what it changes.
+func About(a Action) Subject { return a.about() }
 
 // kinds contains one action of each kind.
 var kinds = []Action{
@@ -45,7 +47,7 @@ var kinds = []Action{
 // Kinds returns the names of all kinds of actions.
 func Kinds() (names []string) {
 	for _, a := range kinds {
-		names = append(names, a.About().Kind)
+		names = append(names, a.about().Kind)
 	}
 	return names
 }
@@ -121,26 +123,26 @@ type Of struct {
 // ForGroup returns what an action on the group, or on its requests and instances, changes.
 func ForGroup(g *mig.Group) Of { return Of{g.ID(), g.Stamp.Job} }
 
-// about describes an action in the group's queue, so that a policy is created before its group and the
+// subject describes an action in the group's queue, so that a policy is created before its group and the
 // group before its requests.
-func (o Of) about(kind, done, text string, nodes ...string) Subject {
+func (o Of) subject(kind, done, text string, nodes ...string) Subject {
 	return Subject{kind, done, text, o.Group.String(), o.Group.Name, o.Job, nodes}
 }
 
 // OfJob identifies the job that an action changes.
 type OfJob struct{ Job uint32 }
 
-// about describes an action in a queue for this job alone.
-func (o OfJob) about(kind, done, text string, nodes ...string) Subject {
+// subject describes an action in a queue for this job alone.
+func (o OfJob) subject(kind, done, text string, nodes ...string) Subject {
 	return Subject{kind, done, text, fmt.Sprintf("job/%d", o.Job), "", o.Job, nodes}
 }
 
 // OfReservation identifies the reservation that an action changes.
 type OfReservation struct{ Name string }
 
-// about describes an action in a queue for this reservation alone: if Slurm refuses one change, all
+// subject describes an action in a queue for this reservation alone: if Slurm refuses one change, all
 // others still run.
-func (o OfReservation) about(kind, done, text string, job uint32, nodes ...string) Subject {
+func (o OfReservation) subject(kind, done, text string, job uint32, nodes ...string) Subject {
 	return Subject{kind, done, text, "reservation/" + o.Name, "", job, nodes}
 }
 

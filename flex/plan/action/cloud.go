@@ -14,8 +14,8 @@ type CreateGroup struct {
 	Why
 }
 
-func (a CreateGroup) About() Subject {
-	return a.about("create_group", "group created", fmt.Sprintf("create group %s in %s", a.Group.Name, a.Group.Region))
+func (a CreateGroup) about() Subject {
+	return a.subject("create_group", "group created", fmt.Sprintf("create group %s in %s", a.Group.Name, a.Group.Region))
 }
 
 // CreateRequest creates a resize request in a group.
@@ -27,11 +27,11 @@ type CreateRequest struct {
 	Why
 }
 
-// About describes the request. It has a queue of its own if it must not wait for others: Compute may
+// about describes the request. It has a queue of its own if it must not wait for others: Compute may
 // take a minute to create a request.
-func (a CreateRequest) About() Subject {
+func (a CreateRequest) about() Subject {
 	text := fmt.Sprintf("request %s in %s/%s for %s", Counted(a.Spec.Instances), a.Group.Name, a.Spec.Name, slurm.Clock(a.Spec.Duration))
-	about := a.about("create_request", "machines requested", text, a.Spec.Instances...)
+	about := a.subject("create_request", "machines requested", text, a.Spec.Instances...)
 	if a.Apart {
 		about.Queue += "/" + a.Spec.Name
 	}
@@ -46,8 +46,8 @@ type CancelRequest struct {
 	Why
 }
 
-func (a CancelRequest) About() Subject {
-	return a.about("cancel_request", "request cancelled", fmt.Sprintf("cancel request %s/%s", a.Group.Name, a.Request))
+func (a CancelRequest) about() Subject {
+	return a.subject("cancel_request", "request cancelled", fmt.Sprintf("cancel request %s/%s", a.Group.Name, a.Request))
 }
 
 // DeleteRequest deletes the record of a finished request.
@@ -57,8 +57,8 @@ type DeleteRequest struct {
 	Why
 }
 
-func (a DeleteRequest) About() Subject {
-	return a.about("delete_request", "record of request deleted", fmt.Sprintf("delete record of request %s/%s", a.Group.Name, a.Request))
+func (a DeleteRequest) about() Subject {
+	return a.subject("delete_request", "record of request deleted", fmt.Sprintf("delete record of request %s/%s", a.Group.Name, a.Request))
 }
 
 // DeleteInstances deletes instances through the group that created them.
@@ -68,9 +68,9 @@ type DeleteInstances struct {
 	Why
 }
 
-func (a DeleteInstances) About() Subject {
+func (a DeleteInstances) about() Subject {
 	names := mig.Names(a.Instances)
-	return a.about("delete_instances", "machines deleted", fmt.Sprintf("delete instances %s of %s", slurm.Fold(names), a.Group.Name), names...)
+	return a.subject("delete_instances", "machines deleted", fmt.Sprintf("delete instances %s of %s", slurm.Fold(names), a.Group.Name), names...)
 }
 
 // DeleteGroup deletes an empty group.
@@ -79,8 +79,8 @@ type DeleteGroup struct {
 	Why
 }
 
-func (a DeleteGroup) About() Subject {
-	return a.about("delete_group", "group deleted", "delete group "+a.Group.Name)
+func (a DeleteGroup) about() Subject {
+	return a.subject("delete_group", "group deleted", "delete group "+a.Group.Name)
 }
 
 // CreatePolicy creates the workload policy that places a group's nodes close together. The policy
@@ -91,8 +91,8 @@ type CreatePolicy struct {
 	Why
 }
 
-func (a CreatePolicy) About() Subject {
-	return a.about("create_policy", "workload policy created", fmt.Sprintf("create workload policy %s in %s", a.Group.Name, a.Group.Region))
+func (a CreatePolicy) about() Subject {
+	return a.subject("create_policy", "workload policy created", fmt.Sprintf("create workload policy %s in %s", a.Group.Name, a.Group.Region))
 }
 
 // DeletePolicy deletes a workload policy that no group uses.
@@ -101,8 +101,8 @@ type DeletePolicy struct {
 	Why
 }
 
-func (a DeletePolicy) About() Subject {
-	return a.about("delete_policy", "workload policy deleted", "delete workload policy "+a.Group.Name)
+func (a DeletePolicy) about() Subject {
+	return a.subject("delete_policy", "workload policy deleted", "delete workload policy "+a.Group.Name)
 }
 
 // BulkInsert creates instances without a group: for provisioning models without a queue, and on the
@@ -114,9 +114,9 @@ type BulkInsert struct {
 	Why
 }
 
-func (a BulkInsert) About() Subject {
+func (a BulkInsert) about() Subject {
 	text := fmt.Sprintf("insert %s in %s for %s", Counted(a.Spec.Instances), a.Spec.Region, lasting(a.Spec))
-	return a.about("bulk_insert", "machines created", text, a.Spec.Instances...)
+	return a.subject("bulk_insert", "machines created", text, a.Spec.Instances...)
 }
 
 // lasting describes the lease of the instances of a bulk insert.
@@ -133,8 +133,8 @@ type DeleteVMs struct {
 	Why
 }
 
-// About describes the deletion. All such actions share a queue: their calls run in parallel.
-func (a DeleteVMs) About() Subject {
+// about describes the deletion. All such actions share a queue: their calls run in parallel.
+func (a DeleteVMs) about() Subject {
 	names := mig.Names(a.Instances)
 	return Subject{Kind: "delete_vms", Done: "machines deleted", Text: "delete instances " + slurm.Fold(names), Queue: "instances", Nodes: names}
 }

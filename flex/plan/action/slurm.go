@@ -20,9 +20,9 @@ type SetNodes struct {
 	Why
 }
 
-// About describes the change. All changes of nodes share a queue: slurmctld processes one update at a
+// about describes the change. All changes of nodes share a queue: slurmctld processes one update at a
 // time anyway, and a late update from an earlier plan must not undo a newer update.
-func (a SetNodes) About() Subject {
+func (a SetNodes) about() Subject {
 	text := "set nodes " + slurm.Fold(a.Nodes)
 	if a.State != "" {
 		text += " " + a.State
@@ -68,9 +68,9 @@ type ReturnNodes struct {
 	Unused  bool   // the job does not use Door
 }
 
-func (a ReturnNodes) About() Subject {
+func (a ReturnNodes) about() Subject {
 	text := fmt.Sprintf("return %s to Slurm and %s job %s", cmp.Or(slurm.Fold(a.Nodes), "no nodes"), a.Then, a.Name)
-	return a.about("return_nodes", a.Then.done(), text, a.Nodes...)
+	return a.subject("return_nodes", a.Then.done(), text, a.Nodes...)
 }
 
 // Because returns the reason.
@@ -101,8 +101,8 @@ type CommentJob struct {
 	Why
 }
 
-func (a CommentJob) About() Subject {
-	about := a.about("comment_job", "AdminComment set", fmt.Sprintf("set AdminComment of job %d: %q", a.Job, a.Text))
+func (a CommentJob) about() Subject {
+	about := a.subject("comment_job", "AdminComment set", fmt.Sprintf("set AdminComment of job %d: %q", a.Job, a.Text))
 	about.Queue = cmp.Or(a.Before, about.Queue)
 	return about
 }
@@ -116,12 +116,12 @@ type SignalJob struct {
 	Why
 }
 
-func (a SignalJob) About() Subject {
+func (a SignalJob) about() Subject {
 	text := fmt.Sprintf("send %s to job %d", a.Signal, a.Job)
 	if a.Signal == "" {
 		text = fmt.Sprintf("notify the terminal of job %d", a.Job)
 	}
-	return a.about("signal_job", "job signalled", text)
+	return a.subject("signal_job", "job signalled", text)
 }
 
 // RequeueJob requeues a running job.
@@ -131,8 +131,8 @@ type RequeueJob struct {
 	Why
 }
 
-func (a RequeueJob) About() Subject {
-	return a.about("requeue_job", "job requeued", fmt.Sprintf("requeue job %d", a.Job))
+func (a RequeueJob) about() Subject {
+	return a.subject("requeue_job", "job requeued", fmt.Sprintf("requeue job %d", a.Job))
 }
 
 // CreateReservation keeps jobs off nodes: all jobs around the end of a lease, all jobs while a
@@ -151,7 +151,7 @@ type CreateReservation struct {
 	Why
 }
 
-func (a CreateReservation) About() Subject {
+func (a CreateReservation) about() Subject {
 	text := "reserve " + slurm.Fold(a.Nodes)
 	if !a.Start.IsZero() {
 		text += " from " + a.Start.UTC().Format(time.RFC3339)
@@ -159,7 +159,7 @@ func (a CreateReservation) About() Subject {
 	if a.Lasts > 0 {
 		text += fmt.Sprintf(" for %d min", a.Lasts/time.Minute)
 	}
-	return a.about("create_reservation", "reservation created", text, 0, a.Nodes...)
+	return a.subject("create_reservation", "reservation created", text, 0, a.Nodes...)
 }
 
 // SetReservation changes one of slurmflex's reservations.
@@ -169,7 +169,7 @@ type SetReservation struct {
 	Why
 }
 
-func (a SetReservation) About() Subject {
+func (a SetReservation) about() Subject {
 	text := "change reservation " + a.Name
 	if a.Nodes != nil {
 		text += " to " + slurm.Fold(a.Nodes)
@@ -183,7 +183,7 @@ func (a SetReservation) About() Subject {
 	if a.Purge > 0 {
 		text += fmt.Sprintf(", deleted after %d min without a pass", a.Purge/time.Minute)
 	}
-	return a.about("set_reservation", "reservation changed", text, 0, a.Nodes...)
+	return a.subject("set_reservation", "reservation changed", text, 0, a.Nodes...)
 }
 
 // UseReservation makes a pending job use one of our reservations, or none.
@@ -195,12 +195,12 @@ type UseReservation struct {
 	Why
 }
 
-func (a UseReservation) About() Subject {
+func (a UseReservation) about() Subject {
 	does := "use"
 	if a.Leave {
 		does = "leave"
 	}
-	return a.about("use_reservation", "reservation of a job changed", fmt.Sprintf("have job %s %s reservation %s", a.Address, does, a.Name), a.Job)
+	return a.subject("use_reservation", "reservation of a job changed", fmt.Sprintf("have job %s %s reservation %s", a.Address, does, a.Name), a.Job)
 }
 
 // DeleteReservation deletes a reservation of ours.
@@ -215,6 +215,6 @@ type DeleteReservation struct {
 	Why
 }
 
-func (a DeleteReservation) About() Subject {
-	return a.about("delete_reservation", "reservation deleted", "delete reservation "+a.Name, a.Job)
+func (a DeleteReservation) about() Subject {
+	return a.subject("delete_reservation", "reservation deleted", "delete reservation "+a.Name, a.Job)
 }

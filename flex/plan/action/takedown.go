@@ -4,13 +4,28 @@ import "fmt"
 
 // The actions in this file are planned by `slurmflex down` only; see package takedown.
 
+// Stage is an action and its condition.
+type Stage struct {
+	Action
+	Once string // condition for the action; empty: due now
+}
+
+// about describes the action and its condition.
+func (s Stage) about() Subject {
+	about := s.Action.about()
+	if s.Once != "" {
+		about.Text += ", once " + s.Once
+	}
+	return about
+}
+
 // ClosePartition stops a partition from starting jobs.
 type ClosePartition struct {
 	Name string
 	Why
 }
 
-func (a ClosePartition) About() Subject {
+func (a ClosePartition) about() Subject {
 	return Subject{Kind: "close_partition", Done: "partition closed", Text: "close partition " + a.Name, Queue: "partition/" + a.Name}
 }
 
@@ -22,8 +37,8 @@ type EndJob struct {
 	Why
 }
 
-func (a EndJob) About() Subject {
-	return a.about("end_job", a.Then.done(), fmt.Sprintf("%s job %s", a.Then, a.Name))
+func (a EndJob) about() Subject {
+	return a.subject("end_job", a.Then.done(), fmt.Sprintf("%s job %s", a.Then, a.Name))
 }
 
 // TellJob notifies the owner of a job that keeps its nodes or waits pending for nodes.
@@ -33,6 +48,6 @@ type TellJob struct {
 	Why
 }
 
-func (a TellJob) About() Subject {
-	return a.about("tell_job", "owner notified", "notify the owner of job "+a.Name)
+func (a TellJob) about() Subject {
+	return a.subject("tell_job", "owner notified", "notify the owner of job "+a.Name)
 }

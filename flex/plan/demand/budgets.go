@@ -135,7 +135,7 @@ func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, cou
 	for i, of := range spent.Of {
 		all = append(all, LimitUse{s.Config.Options.Limits[i], of, spent.Currency, of.Used})
 	}
-	for _, more := range append(usesOfMachines(s.Recalled()), usesOfNodes(s, asked)...) {
+	for _, more := range append(usesOfMachines(s.Recalled), usesOfNodes(s, asked)...) {
 		all.take(s, more)
 	}
 	return all
@@ -146,11 +146,11 @@ func budgetsOf(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, cou
 func usesOfMachines(s *scene.Scene) (all []use) {
 	for _, in := range s.Machines {
 		set := s.Config.FlexSetOf(in.Name)
-		if set == nil || !s.Belongs(in) || in.Created.IsZero() {
+		if set == nil || !in.Belongs || in.Created.IsZero() {
 			continue
 		}
 		jobs := []*slurm.Job{nil}
-		if in.Node != nil && in.Node.Owner() != nil {
+		if in.Node != nil && in.Node.Owner != nil {
 			jobs = slices.DeleteFunc(slices.Clone(in.Node.Holders), func(j *slurm.Job) bool { return j.State == slurm.JobCompleting })
 		}
 		from := scene.Later(in.Created, s.Seen.Spent.Counted[scene.LeaseOf(in.Zone, in.Name, in.Created)])
@@ -165,7 +165,7 @@ func usesOfMachines(s *scene.Scene) (all []use) {
 // servesUntil returns the latest time until which a machine serves its jobs, or a static node; zero for an
 // idle machine, which is deleted.
 func servesUntil(s *scene.Scene, in scene.Machine, jobs []*slurm.Job) (until time.Time) {
-	if in.Leaving() || in.Node == nil || jobs[0] == nil && !in.Node.Set.IsStatic(in.Node.Index) {
+	if in.Leaving() || in.Node == nil || jobs[0] == nil && !in.Node.Static {
 		return time.Time{}
 	}
 	for _, j := range jobs {
@@ -185,12 +185,12 @@ func servesUntil(s *scene.Scene, in scene.Machine, jobs []*slurm.Job) (until tim
 // asked for.
 func usesOfNodes(s *scene.Scene, asked func(*scene.Node) (lease time.Duration, counts bool)) (all []use) {
 	for _, m := range s.Nodes {
-		job, live := m.Owner(), s.Recalled().RequestsOf(m.Name)
+		job, live := m.Owner, s.Recalled.Named(m.Name).Requests
 		lease, counts := asked(m)
 		if len(live) > 0 {
 			job, lease, counts = cmp.Or(job, s.Jobs[live[0].Group.Stamp.Job]), live[0].Request.Duration, true
 		}
-		if counts && !s.HasMachine(m.Name) {
+		if counts && !m.HasMachine() {
 			all = append(all, use{set: m.Set, job: job, count: 1, lease: lease})
 		}
 	}

@@ -56,8 +56,8 @@ func (w *Wanted) gather() {
 	byGroup := map[string]*Claim{}
 	ranks := map[rank]int{}
 	for _, m := range w.Nodes {
-		job := m.Owner()
-		queued := job != nil && m.Set.Flex.Provisioning == config.Queued && !m.Set.IsStatic(m.Index)
+		job := m.Owner
+		queued := job != nil && m.Set.Flex.Provisioning == config.Queued && !m.Static
 		part := 0
 		if queued {
 			// The part depends on the whole allocation, not on the nodes without a machine, so it
@@ -151,7 +151,7 @@ func NewClaim(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part i
 		c.Group = memo.NodeGroup(s.Config.Cluster, m.Set.Name, m.Index)
 		c.Stamp.Node = m.Name
 	}
-	if job != nil && !m.Set.IsStatic(m.Index) {
+	if job != nil && !m.Static {
 		c.Stamp.Job = job.ID
 	}
 	return c
@@ -178,7 +178,7 @@ func askedIn(m *scene.Node, job *slurm.Job) (part string) {
 // alone, or by the fact that no job has left the node: slurmctld sets LastBusyTime when a job
 // leaves the node and clears it when the node is powered down (tried on 22.05, 24.11 and 26.05).
 func risesByItself(s *scene.Scene, m *scene.Node) bool {
-	if m.Set.IsStatic(m.Index) || hasOwnGroup(s, m) {
+	if m.Static || hasOwnGroup(s, m) {
 		return true
 	}
 	return m.LastBusyTime.IsZero() && m.State.IsIdle() && len(m.Requests) == 0 &&

@@ -126,7 +126,7 @@ func (h *handout) leftMachines() (left []*scene.Node) {
 	}
 	for _, m := range h.Nodes {
 		isFree := ends[m] || m.Door == nil && m.Power == scene.On && !m.Taken() && (m.Cover || m.Set.Flex.KeepIdle == 0)
-		if h.sets[m.Set] && (isFree && isSound(h.Scene, m) && m.Machines[0].Origin().ForJobs() || m.Cover && h.isUnclaimed(m)) {
+		if h.sets[m.Set] && (isFree && isSound(h.Scene, m) && m.Machines[0].Origin.ForJobs() || m.Cover && h.isUnclaimed(m)) {
 			left = append(left, m)
 		}
 	}
@@ -139,7 +139,7 @@ func isSound(s *scene.Scene, m *scene.Node) bool {
 	const unfit = slurm.PowerDown | slurm.PoweringDown | slurm.NotResponding | slurm.Drain | slurm.Fail | slurm.Maintenance
 	_, known := s.FreeUntil(m)
 	return known && !m.Machines[0].Lost() && m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && !m.Doubted &&
-		m.Power != scene.Unclear && !m.Set.IsStatic(m.Index) && len(m.Requests) == 0 && !s.IsUnread(m) && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
+		m.Power != scene.Unclear && !m.Static && len(m.Requests) == 0 && !m.IsUnread && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
 }
 
 // offerFor is how long a machine that a job has left is offered to others: several cycles of
@@ -189,7 +189,7 @@ func (h *handout) offer(left []*scene.Node) {
 			made := slices.Concat(idle[set], membersOf(left, set))
 			if h.Seen.Now.Add(runsFor(j)).After(Horizon(h.Scene)) {
 				// Slurm starts no job on a warm dynamic node that may run beyond the horizon.
-				made = slices.DeleteFunc(made, func(m *scene.Node) bool { return !m.Set.IsStatic(m.Index) })
+				made = slices.DeleteFunc(made, func(m *scene.Node) bool { return !m.Static })
 			}
 			fit := usable(h.Scene, made, j)
 			if len(doors) > 0 {

@@ -24,7 +24,7 @@ func (h *handout) keepSurvivors() (left []*scene.Node) {
 				continue
 			}
 			own := slices.DeleteFunc(usable(h.Scene, membersOf(left, set), j), func(m *scene.Node) bool {
-				return m.Power != scene.On || m.Machines[0].Origin().Job != j.ID || h.IsOld(m.LastBusyTime, set.Flex.SalvageTimeout/2)
+				return m.Power != scene.On || m.Machines[0].Origin.Job != j.ID || h.IsOld(m.LastBusyTime, set.Flex.SalvageTimeout/2)
 			})
 			if len(own) == 0 {
 				continue
@@ -60,18 +60,18 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 	if w.Handed.kept[m] {
 		return true
 	}
-	if job := m.Owner(); job != nil && w.survivors[job.ID] != nil {
+	if job := m.Owner; job != nil && w.survivors[job.ID] != nil {
 		return slices.Contains(w.survivors[job.ID], m)
 	}
 	switch {
 	case !m.Set.Flex.Salvage || !m.Cover:
 		return false
-	case w.IsUnread(m):
-		return m.Owner() == nil
+	case m.IsUnread:
+		return m.Owner == nil
 	case len(m.Machines) != 1:
 		return false
 	}
-	job := w.Jobs[m.Machines[0].Origin().Job]
+	job := w.Jobs[m.Machines[0].Origin.Job]
 	return job != nil && job.State == slurm.JobCompleting
 }
 
@@ -79,7 +79,7 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 // returns none unless the nodeset has salvage.
 func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
 	for _, m := range s.NodesNamed(d.Nodes) {
-		if d.Taker != nil && m.Set.Flex.Salvage && m.Power == scene.On && s.HasMachine(m.Name) && len(m.Machines) == 1 && m.Machines[0].Created.Before(d.At) {
+		if d.Taker != nil && m.Set.Flex.Salvage && m.Power == scene.On && m.HasMachine() && len(m.Machines) == 1 && m.Machines[0].Created.Before(d.At) {
 			names = append(names, m.Name)
 		}
 	}

@@ -12,16 +12,16 @@ import (
 // happen before they can be requested. While an old instance or request of the same name is in the
 // way, missing returns no nodes: they are all requested together afterwards.
 func (w *Wanted) missing(c *Claim) (missing, first []string) {
-	if g := w.Group(c.ID()); g != nil && w.Creates(g) {
+	if of := w.Group(c.ID()); of.Usable != nil && of.Creates {
 		return nil, []string{"the request of " + c.Group + " to show"}
 	}
 	if c.Door != nil && w.Handed.Inherits(c.Door.Job) {
 		return nil, []string{"job " + c.Door.Address + " to use machines that another job has left"}
 	}
 	for _, name := range c.Nodes {
-		stays, leaves := w.Stays(name)
+		stays, leaves := w.Named(name).Stays()
 		switch {
-		case stays && !w.HasMachine(name):
+		case stays && !w.Named(name).HasMachine():
 			first = append(first, "the instance of "+name+" to show who made it")
 			continue
 		case stays:
@@ -30,9 +30,9 @@ func (w *Wanted) missing(c *Claim) (missing, first []string) {
 			return nil, append(first, "the old instance of "+name+" to be gone")
 		case c.Live != nil && c.Live.Request.Names(name):
 			continue
-		case len(w.RequestsOf(name)) > 0:
+		case len(w.Named(name).Requests) > 0:
 			return nil, append(first, "another request for "+name+" to end")
-		case w.MayShow(name) || w.Seen.Inserted[name]:
+		case w.Named(name).MayShow || w.Seen.Inserted[name]:
 			return nil, append(first, "the instance of "+name+" to show")
 		}
 		missing = append(missing, name)
@@ -60,7 +60,7 @@ func Inserted(s *scene.Scene, c *Claim) (made []scene.Machine) {
 		nodes = c.Job.Nodes
 	}
 	for _, name := range nodes {
-		for _, in := range s.MachinesOf(name) {
+		for _, in := range s.Named(name).Machines {
 			if in.Group == "" && in.Stamp == c.Stamp && !in.Leaving() {
 				made = append(made, in)
 			}
@@ -73,9 +73,8 @@ func Inserted(s *scene.Scene, c *Claim) (made []scene.Machine) {
 // keeps the slot of a lost instance and accepts no other instance of that name into the group. In a
 // shared group, only the claim's own instance matters.
 func countsLost(s *scene.Scene, g *mig.Group, c *Claim) bool {
-	members, creating := s.Hidden(g)
-	all, _ := s.MembersOf(g)
-	return members > 0 && !creating && slices.ContainsFunc(all, func(m mig.Member) bool {
+	of := s.Group(g.ID())
+	return of.Hidden > 0 && !of.Creates && slices.ContainsFunc(of.Members, func(m mig.Member) bool {
 		return m.Lost() && (!c.Shares() || slices.Contains(c.Nodes, m.Name))
 	})
 }

@@ -16,7 +16,7 @@ import (
 func place(s *scene.Scene, c *Claim) string {
 	place := c.Group
 	for again := 1; ; again++ {
-		g := s.Group(mig.GroupID{Region: c.Set.Region, Name: place})
+		g := s.Group(mig.GroupID{Region: c.Set.Region, Name: place}).Usable
 		if g == nil || !countsLost(s, g, c) && g.Stamp.Job == c.Stamp.Job && g.Stamp.Array == c.Stamp.Array && g.Stamp.User == c.Stamp.User && isOf(s, g, c) {
 			return place
 		}
@@ -29,7 +29,7 @@ func place(s *scene.Scene, c *Claim) string {
 // may have requests for as long as its array or user has jobs, so new requests get another group after a
 // change.
 func isOf(s *scene.Scene, g *mig.Group, c *Claim) bool {
-	if !g.Stamp.Shared() && (len(g.Live()) > 0 || s.Creates(g)) {
+	if !g.Stamp.Shared() && (len(g.Live()) > 0 || s.Group(g.ID()).Creates) {
 		return true
 	}
 	link := s.Seen.Templates[c.Set.Template].Link

@@ -54,7 +54,7 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 		case m == nil || !h.sets[m.Set]:
 		case h.isPlannable(m, j):
 			cold[m.Set] = append(cold[m.Set], name)
-		case m.Set.IsStatic(m.Index) && isWarm(m) && lastsFor(h.Scene, m, j):
+		case m.Static && isWarm(m) && lastsFor(h.Scene, m, j):
 			static[m.Set] = append(static[m.Set], name)
 		}
 		if m != nil && len(cold[m.Set]) > len(p.names) {
@@ -281,7 +281,7 @@ func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.N
 	}
 	done, _ := memo.DoneOf(h.Seen.Told[j.ID])
 	least := cmp.Or(min(j.NodeCount, j.CPUs), j.NodeCount, 1) // squeue shows the most of a range, and the fewest CPUs
-	for _, r := range h.LiveRequests() {
+	for _, r := range h.Live {
 		if done.Deed == memo.Again && r.Request.Created.Before(done.At) || r.Group.Stamp.Job != j.ID || r.Group.Stamp.Shared() || len(r.Request.Instances) < least {
 			continue
 		}
@@ -290,7 +290,7 @@ func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.N
 		fits := set != nil && slices.Contains(h.places(j), set) && misfit(j, names) == ""
 		for _, name := range names {
 			m := h.Node(name)
-			fits = fits && m != nil && m.Set == set && j.MayFit(*m.Node) && isVacant(h.Scene, m) && len(h.RequestsOf(name)) == 1 && !h.isWanted(name)
+			fits = fits && m != nil && m.Set == set && j.MayFit(*m.Node) && isVacant(h.Scene, m) && len(h.Named(name).Requests) == 1 && !h.isWanted(name)
 		}
 		if fits {
 			return names, set

@@ -34,7 +34,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 	for _, set := range h.places(j) {
 		fit, all := 0, 0
 		for _, m := range h.Nodes {
-			if m.Set != set || m.Set.IsStatic(m.Index) || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
+			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
 				continue
 			}
 			all++

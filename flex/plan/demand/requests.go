@@ -26,7 +26,7 @@ type Settled struct {
 // first, then older requests.
 func (w *Wanted) settleRequests() {
 	var short []scene.Live
-	for _, r := range w.LiveRequests() {
+	for _, r := range w.Live {
 		if slices.ContainsFunc(w.NodesNamed(r.Request.Instances), func(m *scene.Node) bool { return w.ClaimOf(m) != nil && isShort(r, w.ClaimOf(m)) }) {
 			short = append(short, r)
 		} else {
@@ -144,7 +144,7 @@ func (w *Wanted) misfit(r scene.Live) string {
 // start of the job's door, which no pass moves any more.
 func keepsFor(s *scene.Scene, m *scene.Node, r scene.Live) bool {
 	d := m.Changed
-	return d != nil && !d.Opened(s.Seen.Now) && scene.IsFor(r.Group.Stamp, d.Job) && isKept(s, d)
+	return d != nil && !d.Opened && scene.IsFor(r.Group.Stamp, d.Job) && isKept(s, d)
 }
 
 // fails returns why the request cannot serve the claim; empty if it can.
@@ -166,7 +166,7 @@ func (w *Wanted) fails(r scene.Live, c *Claim) string {
 // if there is no such node.
 func (w *Wanted) lacks(r scene.Live, c *Claim) string {
 	for _, name := range c.Nodes {
-		if stays, _ := w.Stays(name); !stays && !r.Request.Names(name) && !isUnsized(w.Scene, c.Set) {
+		if stays, _ := w.Named(name).Stays(); !stays && !r.Request.Names(name) && !isUnsized(w.Scene, c.Set) {
 			return name
 		}
 	}
@@ -190,7 +190,7 @@ func isEnough(s *scene.Scene, r scene.Live, c *Claim) bool {
 // group.
 func superfluous(s *scene.Scene, r scene.Live) bool {
 	for _, name := range r.Request.Instances {
-		elsewhere := slices.ContainsFunc(s.MachinesOf(name), func(in scene.Machine) bool {
+		elsewhere := slices.ContainsFunc(s.Named(name).Machines, func(in scene.Machine) bool {
 			return !in.Leaving() && in.Group != r.Group.Name && !s.IsNew(in, r) && in.Unread == ""
 		})
 		if !elsewhere {
@@ -203,7 +203,7 @@ func superfluous(s *scene.Scene, r scene.Live) bool {
 // AnyPresent reports whether any of the nodes has an instance, in any state.
 func AnyPresent(s *scene.Scene, nodes []string) bool {
 	for _, n := range nodes {
-		if len(s.MachinesOf(n)) > 0 {
+		if len(s.Named(n).Machines) > 0 {
 			return true
 		}
 	}

@@ -33,7 +33,6 @@ const (
 
 // StageOf returns the stage of a door's job, and why.
 func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
-	opened := d.Opened(s.Seen.Now)
 	switch {
 	case d.Doubted:
 		return DoorUnsure, ""
@@ -41,11 +40,11 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its job has left the queue"
 	case len(d.Nodes) == 0:
 		return DoorEnded, "slurmctld has lost it"
-	case lateOf(s, d.Job).Unusable && isLate(s, d.Job) && d.Job.State.Waits() && d.Job.Reservation == "" && !d.Named():
+	case lateOf(s, d.Job).Unusable && isLate(s, d.Job) && d.Job.State.Waits() && d.Job.Reservation == "" && !d.Named:
 		return DoorEnded, "slurmctld does not let its job use it"
 	case d.Job.IsTasks():
 		return DoorSingle, ""
-	case d.Lost():
+	case d.Lost:
 		return DoorEnded, "its job uses other nodes of the partition"
 	case d.Stray && d.Job.State.Waits():
 		return DoorEnded, "its job may not use these nodes any more"
@@ -55,9 +54,9 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its job has nodes"
 	case d.Job.Priority == 0 && d.Job.Reason != "BadConstraints":
 		return DoorEnded, "its job is held"
-	case d.Job.Reservation != "" && !d.Named() && !slices.ContainsFunc(d.Rivals, (*scene.Door).Named):
+	case d.Job.Reservation != "" && !d.Named && !slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool { return r.Named }):
 		return DoorEnded, "its job uses another reservation"
-	case !opened && slurm.WaitsForJobs(d.Job.Reason):
+	case !d.Opened && slurm.WaitsForJobs(d.Job.Reason):
 		return DoorEnded, "its job waits for other jobs"
 	case StartsLater(s, d.Job, beginAhead):
 		return DoorEnded, "its job must start later"
@@ -78,24 +77,24 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		switch {
 		case m == nil || m.Doubted || m.Power == scene.Unclear:
 			return DoorUnsure, ""
-		case m.Door != d || len(m.Holders) > 1 || (m.State.Has(slurm.PoweringDown) || m.IsWithdrawn() && !queued) && !s.IsChecked(m):
+		case m.Door != d || len(m.Holders) > 1 || (m.State.Has(slurm.PoweringDown) || m.IsWithdrawn() && !queued) && !m.IsChecked:
 			return DoorBroken, "node " + name + " can be used no more"
-		case !opened && !queued && isForOthers(s, m, d.Job):
+		case !d.Opened && !queued && isForOthers(s, m, d.Job):
 			return DoorBroken, "node " + name + " is reserved for others before its job would end"
 		case m.State.IsUp():
 			up++
 		}
 	}
 	switch {
-	case !opened && isClosed(s, d.Job, s.Node(d.Nodes[0]).Set):
+	case !d.Opened && isClosed(s, d.Job, s.Node(d.Nodes[0]).Set):
 		return DoorEnded, "its partition starts no jobs now"
 	case up < len(d.Nodes) && keptTooLong(s, d) != "":
 		return DoorBroken, keptTooLong(s, d)
 	case StartsLater(s, d.Job, 0), !areUp(s, Together(s, d)):
 		return DoorBooting, ""
-	case opened && d.Named() && s.IsOld(lastStart(s, d), lateAfter):
+	case d.Opened && d.Named && s.IsOld(lastStart(s, d), lateAfter):
 		return DoorLate, fmt.Sprintf("its job has not started for %s with all its machines: %s", slurm.Clock(lateAfter), d.Job.Reason)
-	case opened && d.Named():
+	case d.Opened && d.Named:
 		return DoorStarting, ""
 	default:
 		return DoorReady, ""
@@ -105,7 +104,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 // isCut reports whether slurmctld has taken nodes from the door that slurm.conf lacks (tried on 22.05 and
 // 26.05): the job's request still names them. The number of nodes that squeue shows does not tell; see misfit.
 func isCut(s *scene.Scene, d *scene.Door) bool {
-	return slices.ContainsFunc(s.RequestsOf(d.Nodes[0]), func(r scene.Live) bool {
+	return slices.ContainsFunc(s.Named(d.Nodes[0]).Requests, func(r scene.Live) bool {
 		names := r.Request.Instances
 		return !r.Group.Stamp.Shared() && len(d.Nodes) < len(names) && len(s.NodesNamed(names)) < len(names)
 	})
@@ -115,7 +114,7 @@ func isCut(s *scene.Scene, d *scene.Door) bool {
 // place in Google's queue although a node is withdrawn or reserved for others: this may be over before
 // the machines exist.
 func isQueued(s *scene.Scene, d *scene.Door) bool {
-	return !AnyPresent(s, d.Nodes) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return len(s.RequestsOf(name)) == 0 })
+	return !AnyPresent(s, d.Nodes) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return len(s.Named(name).Requests) == 0 })
 }
 
 // Withdrawn returns the nodes of the door that an admin has withdrawn, or reserved for others, while its job

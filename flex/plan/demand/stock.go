@@ -144,7 +144,7 @@ func (t stocks) unfreed(m *scene.Node) string {
 		return outOfService
 	case IsForeign(t.scene, m):
 		return reserved
-	case m.State.Has(slurm.PoweringDown) || m.State.Has(slurm.PowerDown) || t.scene.Present(m.Name) && m.Power == scene.Off:
+	case m.State.Has(slurm.PoweringDown) || m.State.Has(slurm.PowerDown) || m.Present() && m.Power == scene.Off:
 		return poweringDown
 	case m.Power == scene.Rising:
 		return poweringUp
@@ -157,7 +157,7 @@ func (t stocks) unused(m *scene.Node, j *slurm.Job) string {
 	switch {
 	case !lastsFor(t.scene, m, j):
 		return idleTooShort
-	case t.covered[m.Set] && !m.Set.IsStatic(m.Index) && t.scene.Seen.Now.Add(runsFor(j)).After(Horizon(t.scene)):
+	case t.covered[m.Set] && !m.Static && t.scene.Seen.Now.Add(runsFor(j)).After(Horizon(t.scene)):
 		return idleTooLong
 	}
 	return idleOnly

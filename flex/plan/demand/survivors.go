@@ -57,7 +57,7 @@ func (w *Wanted) AreCovered(job *slurm.Job) bool {
 // can close it.
 func survives(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 	_, known := s.FreeUntil(m)
-	return known && m.Set.Flex.Salvage && !m.Set.IsStatic(m.Index) && m.Power == scene.On && !m.IsWithdrawn() && !m.Doubted && !s.IsUnread(m) && !IsForeign(s, m) &&
+	return known && m.Set.Flex.Salvage && !m.Static && m.Power == scene.On && !m.IsWithdrawn() && !m.Doubted && !m.IsUnread && !IsForeign(s, m) &&
 		!m.State.Has(slurm.PowerDown) && !m.Machines[0].Stopped() &&
 		!slices.ContainsFunc(m.Holders, func(other *slurm.Job) bool { return other.ID != j.ID })
 }
@@ -67,12 +67,12 @@ func survives(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 func hasLost(s *scene.Scene, j *slurm.Job) (lost bool) {
 	for _, name := range j.Nodes {
 		m := s.Node(name)
-		if m == nil || m.Doubted || s.IsUnread(m) || len(m.Holders) != 1 {
+		if m == nil || m.Doubted || m.IsUnread || len(m.Holders) != 1 {
 			return false
 		}
-		switch cause, _ := s.LossOf(m); {
-		case cause == "" || m.IsWithdrawn():
-		case cause == scene.LeaseEnded || !s.IsLost(m):
+		switch {
+		case m.LostBy == "" || m.IsWithdrawn():
+		case m.LostBy == scene.LeaseEnded || !m.IsLost:
 			return false
 		default:
 			lost = true

@@ -115,13 +115,13 @@ func PlacesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (plac
 // reservation.
 func isVacant(s *scene.Scene, m *scene.Node) bool {
 	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
-		m.Door == nil && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !IsForeign(s, m)
+		m.Door == nil && !m.Static && !m.IsUnread && !IsForeign(s, m)
 }
 
 // isCold reports whether machines can be requested for the node: it is vacant, without a machine or a
 // request.
 func isCold(s *scene.Scene, m *scene.Node) bool {
-	return isVacant(s, m) && !s.Present(m.Name) && !m.MayShow
+	return isVacant(s, m) && !m.Present() && !m.MayShow
 }
 
 // IsOpenToPlans reports whether Slurm may plan jobs on the node: machines can be requested for it, or
@@ -138,7 +138,7 @@ func isAwaited(s *scene.Scene, m *scene.Node) bool {
 // isUnclaimed reports whether the vacant node has a new machine whose job no longer waited. A machine
 // whose node Slurm has powered down would not register again.
 func (h *handout) isUnclaimed(m *scene.Node) bool {
-	return isVacant(h.Scene, m) && isSound(h.Scene, m) && m.Machines[0].Origin().ForJobs() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
+	return isVacant(h.Scene, m) && isSound(h.Scene, m) && m.Machines[0].Origin.ForJobs() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
 		!h.IsOld(m.Machines[0].Created, scene.OrphanedAfter)
 }
 

@@ -80,11 +80,6 @@ func ParseFailed(comment string) (attempts int) {
 // KeepsNone ends the AdminComment of a job that has lost a machine and keeps none of its others.
 const KeepsNone = "; its other machines are released, because the job's time limit does not fit in the rest of their lease"
 
-// HasKeptNone reports whether an AdminComment of ours ends with KeepsNone.
-func HasKeptNone(comment string) bool {
-	return IsOurs(comment) && strings.HasSuffix(comment, KeepsNone)
-}
-
 // Texts about nodes that the job has. They stop applying when the job loses its nodes.
 const (
 	Waiting      = "waiting "
@@ -107,13 +102,11 @@ const (
 // Yielded ends the AdminComment of a job that lost its queue position to another request.
 const Yielded = "; it lost its place in Google's queue to a request of higher priority"
 
-// HasYielded reports whether an AdminComment of ours contains Yielded.
-func HasYielded(comment string) bool {
-	return IsOurs(comment) && strings.Contains(comment, Yielded)
-}
+// Begins reports whether an AdminComment of ours begins with one of these texts, such as End.
+func Begins(comment, text string) bool { return strings.HasPrefix(comment, OwnComment+text) }
 
-// HasEnd reports whether an AdminComment of ours names the end of the job's nodes.
-func HasEnd(comment string) bool { return strings.HasPrefix(comment, OwnComment+End) }
+// Has reports whether an AdminComment of ours contains one of these texts, such as Yielded.
+func Has(comment, text string) bool { return IsOurs(comment) && strings.Contains(comment, text) }
 
 // Continues reports whether an AdminComment consists of the text, followed at most by how long its
 // job has waited, which signal follows, or when the job was warned.
@@ -126,7 +119,7 @@ func Continues(comment, text string) bool {
 // whether the job was warned.
 func BeforeSignal(comment string) (text string, warned bool) {
 	text, _, _ = strings.Cut(Text(comment), Sends)
-	return text, IsOurs(comment) && strings.Contains(text, Warned)
+	return text, Has(comment, Warned)
 }
 
 // WasWarned reports whether an AdminComment of ours says that its job was warned of the end of its
@@ -134,7 +127,7 @@ func BeforeSignal(comment string) (text string, warned bool) {
 func WasWarned(comment, text string) bool {
 	end, _, _ := strings.Cut(text, "; ")
 	_, warned := BeforeSignal(comment)
-	return warned && strings.HasPrefix(end, OwnComment+End) && Continues(comment, end)
+	return warned && Begins(end, End) && Continues(comment, end)
 }
 
 // Sent returns a job's AdminComment after its warning by a signal, or by its terminal if the
@@ -164,12 +157,6 @@ func ExplainsHold(comment string) bool {
 	}
 	isWait := slices.ContainsFunc([]string{Waiting, There, End, NoEnd}, func(begin string) bool { return strings.HasPrefix(Text(comment), begin) })
 	return IsOfNodes(comment) && !isWait && ParseFailed(comment) == 0
-}
-
-// HasObstacle reports whether an AdminComment of ours may say why machines are not requested: it is about nodes,
-// and names no request.
-func HasObstacle(comment string) bool {
-	return IsOfNodes(comment) && !strings.HasPrefix(comment, OwnComment+WaitingSince)
 }
 
 // IsOfNodes reports whether an AdminComment of ours is about nodes that the job has or waits for: it

@@ -14,7 +14,7 @@ var waitForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:wait=([1-9]\d{0,4})([sm
 var signalForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:signal(?:$|[\s,;])`)
 
 // AsksSignal reports whether a job's --comment contains the word slurmflex:signal, which means that
-// its script catches the signal. Slurm does not show the --signal option (22.05.8 and 24.11.5;
+// its script catches the signal: it kills any other script. Slurm does not show the --signal option (22.05.8 and 24.11.5;
 // 26.05.5 shows the submit line, without #SBATCH lines).
 func AsksSignal(comment string) bool { return signalForm.MatchString(comment) }
 

@@ -10,10 +10,10 @@ import (
 	"slurmflex/mig"
 )
 
-// NameFailing adds the failure of a claim's calls to its verdict, while the calls are repeated or
+// nameFailing adds the failure of a claim's calls to its verdict, while the calls are repeated or
 // an attempt is in flight. Every text about the claim starts with that failure. Requests of a
 // region that fail for the same reason are reported as one problem.
-func NameFailing(w *demand.Wanted, verdicts []rules.Verdict) {
+func nameFailing(w *demand.Wanted, verdicts []rules.Verdict) {
 	type likeness struct{ region, message string }
 	alike := map[likeness][]*rules.Verdict{}
 	for i := range verdicts {
@@ -42,7 +42,7 @@ func failingOf(w *demand.Wanted, v *rules.Verdict) scene.Failing {
 	c := v.Claim
 	f := rules.Refusal(w.Scene, c).Failing
 	tries := v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay && slices.ContainsFunc(w.WithoutMachine(c.Nodes), w.IsBeingMade)
-	ours := f.Cause == mig.CauseExists && w.Group(c.ID()) != nil
+	ours := f.Cause == mig.CauseExists && w.Group(c.ID()).Usable != nil
 	if !tries || ours || v.Gone || c.StartedAfter(f.Last) {
 		return scene.Failing{}
 	}

@@ -57,15 +57,15 @@ func notice(w *demand.Wanted, v rules.Verdict, j *slurm.Job) string {
 	return text
 }
 
-// LossText describes the lost machines of a job for its owner; empty if the job lost none. It
+// lossText describes the lost machines of a job for its owner; empty if the job lost none. It
 // leaves out a loss while any of its nodes still responds to Slurm and no second list has confirmed
 // the loss, because a single list may be wrong for a moment. The AdminComment of a warned job changes
 // for a confirmed loss only: it records the signal, which is not to be sent twice.
-func LossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
+func lossText(s *scene.Scene, j *slurm.Job) (text string) {
 	warned := isWarned(s, j)
-	for _, l := range losses {
+	for _, l := range s.Losses {
 		mayWork := func(name string) bool {
-			return (warned || !s.Node(name).State.Has(slurm.NotResponding)) && !s.IsLost(s.Node(name))
+			return (warned || !s.Node(name).State.Has(slurm.NotResponding)) && !s.Node(name).IsLost
 		}
 		if slices.Contains(l.Jobs, j.ID) && !slices.ContainsFunc(l.Nodes, mayWork) {
 			if text != "" {
@@ -113,8 +113,8 @@ const beforeLimit = ", before its time limit"
 // announced any longer: the job's machines have no lease. Each of them must show, because one that a
 // list lacks may be the one that ends.
 func isWithdrawn(s *scene.Scene, j *slurm.Job) bool {
-	return memo.HasEnd(s.Seen.Told[j.ID]) && haveCome(s, j) && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
-		return m.Set.Flex.MaxRunDuration > 0 || s.IsUnread(m) || !s.HasMachine(m.Name)
+	return memo.Begins(s.Seen.Told[j.ID], memo.End) && haveCome(s, j) && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
+		return m.Set.Flex.MaxRunDuration > 0 || m.IsUnread || !m.HasMachine()
 	})
 }
 
@@ -128,7 +128,7 @@ func isWarned(s *scene.Scene, j *slurm.Job) bool {
 // missesMachine reports whether the machine of one of the job's nodes is missing, but not certainly
 // lost.
 func missesMachine(s *scene.Scene, j *slurm.Job) bool {
-	return slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool { return !s.HasMachine(m.Name) && !s.IsLost(m) })
+	return slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool { return !m.HasMachine() && !m.IsLost })
 }
 
 // waitText describes how long the job waited for its machines, as the notice did during the wait.
@@ -141,7 +141,7 @@ func waitText(s *scene.Scene, j *slurm.Job) string {
 	var types []string
 	count := 0
 	for _, name := range j.Nodes {
-		for _, in := range s.MachinesOf(name) {
+		for _, in := range s.Named(name).Machines {
 			if in.Maker == nil || !scene.IsFor(in.Maker.Stamp, j) || in.Node == nil {
 				continue
 			}
@@ -171,7 +171,7 @@ func waitText(s *scene.Scene, j *slurm.Job) string {
 // haveCome reports whether each of the job's nodes has its machine and is up or powering up.
 func haveCome(s *scene.Scene, j *slurm.Job) bool {
 	return j.State != slurm.JobCompleting && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
-		stays, _ := s.Stays(m.Name)
+		stays, _ := m.Stays()
 		return !stays || m.Power != scene.Rising && m.Power != scene.On
 	})
 }
@@ -209,19 +209,23 @@ func waited(s *scene.Scene) map[uint32]bool {
 	return jobs
 }
 
-// LossComment returns the text for the owner of a job with lost machines. It mentions if the job
-// does not keep its other machines.
-func LossComment(w *demand.Wanted, id uint32, what string) string {
-	if w.Short[id] {
+// LossComment returns the AdminComment for a job with lost machines, or with the other reason if the
+// job lost none; empty without a reason. It mentions if the job does not keep its other machines.
+func LossComment(w *demand.Wanted, j *slurm.Job, other string) string {
+	what := cmp.Or(lossText(w.Scene, j), other)
+	if what == "" {
+		return ""
+	}
+	if w.Short[j.ID] {
 		what += memo.KeepsNone
 	}
-	return memo.Done{Deed: memo.Loss, Reason: what}.String()
+	return memo.OwnComment + memo.Done{Deed: memo.Loss, Reason: what}.String()
 }
 
 // AdminComments returns what the owners of jobs should know, by job: what their nodes wait for, which
 // machines are lost, when the nodes end if that is before the time limit, and that a component's
 // heterogeneous job is returned. A text is empty if there is nothing to report.
-func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Loss) map[uint32]string {
+func AdminComments(w *demand.Wanted, verdicts []rules.Verdict) map[uint32]string {
 	waits, underWay := map[uint32][]string{}, map[uint32]bool{}
 	for _, v := range verdicts {
 		for _, j := range v.Claim.Holders {
@@ -252,15 +256,12 @@ func AdminComments(w *demand.Wanted, verdicts []rules.Verdict, losses []scene.Lo
 			texts[j.ID] = back[j.HetID]
 		case waits[j.ID] != nil:
 		case j.State.HoldsNodes():
-			texts[j.ID] = EndText(w.Scene, j, waited[j.ID])
-			if lost := LossText(w.Scene, j, losses); lost != "" {
-				texts[j.ID] = memo.OwnComment + LossComment(w, j.ID, lost)
-			}
+			texts[j.ID] = cmp.Or(LossComment(w, j, ""), EndText(w.Scene, j, waited[j.ID]))
 		case j.State.Waits() && !w.ShortLease(j).IsZero():
 			texts[j.ID] = memo.OwnComment + memo.End + w.ShortLease(j).UTC().Format(time.RFC3339) + beforeLimit
 		case j.State.Waits() && len(w.DoorsOf(j.ID)) == 0 && memo.IsOfNodes(w.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Unplaced
-		case j.State.Waits() && underWay[j.ID] && memo.HasObstacle(w.Seen.Told[j.ID]):
+		case j.State.Waits() && underWay[j.ID] && memo.IsOfNodes(w.Seen.Told[j.ID]) && !memo.Begins(w.Seen.Told[j.ID], memo.WaitingSince):
 			texts[j.ID] = memo.OwnComment + memo.Booting
 		}
 	}

@@ -42,9 +42,9 @@ func Problems(w *demand.Wanted) scene.Problems {
 }
 
 // MachineProblems returns the problems with existing machines and nodes.
-func MachineProblems(s *scene.Scene, losses []scene.Loss) scene.Problems {
+func MachineProblems(s *scene.Scene) scene.Problems {
 	f := findings{Scene: s}
-	f.lostMachines(losses)
+	f.lostMachines()
 	f.billedOtherwise()
 	f.doubles()
 	f.outsiders()
@@ -57,11 +57,11 @@ func MachineProblems(s *scene.Scene, losses []scene.Loss) scene.Problems {
 // abandonedCovers reports the covers that no daemon extends.
 func (f *findings) abandonedCovers() {
 	for _, h := range slices.Concat(f.Covers(memo.ColdCover), f.Covers(memo.BusyCover)) {
-		if f.Seen.Promises || !scene.IsAbandoned(f.Scene, h) {
+		if f.Seen.Promises || !h.Abandoned {
 			continue
 		}
 		f.Add("cover-without-daemon", h.Name, "reservation %s keeps jobs from powered-down nodes, and no daemon has kept it up since %s: start the daemon; without it Slurm deletes the reservation, and jobs wait CONFIGURING again",
-			h.Name, scene.RaisedAt(h).UTC().Format("15:04:05"))
+			h.Name, h.Raised.UTC().Format("15:04:05"))
 	}
 }
 
@@ -74,8 +74,8 @@ func (f *findings) unseenRegions() {
 // unreadMembers reports the groups with hidden members that could not be read.
 func (f *findings) unreadMembers() {
 	for _, key := range slices.SortedFunc(maps.Keys(f.Seen.Members), mig.GroupID.Compare) {
-		g := f.Group(key)
-		if err := f.Seen.Members[key].Err; err != nil && (g == nil || f.MayHold(g)) {
+		of := f.Group(key)
+		if err := f.Seen.Members[key].Err; err != nil && (of.Usable == nil || of.MayHold) {
 			f.Add("unread-members", key.String(), "group %s counts machines that Compute does not list, and is left alone until its members can be listed: %v", key, err)
 		}
 	}
@@ -96,8 +96,8 @@ func (f *findings) skewedClock() {
 
 func (f *findings) blockedSets() {
 	for _, set := range f.Config.FlexSets() {
-		if b := f.Blocked(set); b != nil {
-			f.Add("nodeset-blocked", b.NodeSet, "%s; to unblock it: slurmflex unblock %s", b, b.NodeSet)
+		if b := f.Sets[set].Block; b != nil {
+			f.Add("nodeset-blocked", set.Name, "%s; to unblock it: slurmflex unblock %s", b.Text(set.Name), set.Name)
 		}
 	}
 }
@@ -133,13 +133,14 @@ func (f *findings) unreadLimits(claims []*demand.Claim) {
 
 // failedBoots reports the nodes with instances that did not boot in time or failed their health check.
 func (f *findings) failedBoots() {
-	for _, set := range f.Config.NodeSets {
-		b := f.Boots(set)
-		if len(b.Late) > 0 {
-			f.Add("boot-timeout", set.Name, "%s: %s", slurm.Fold(b.Late), rules.BootText(set))
+	for _, set := range f.Config.FlexSets() {
+		if late := f.Sets[set].Late; len(late) > 0 {
+			f.Add("boot-timeout", set.Name, "%s: %s", slurm.Fold(late), rules.BootText(set))
 		}
-		for _, name := range slices.Sorted(maps.Keys(b.Unhealthy)) {
-			f.Add("health-check", name, "%s", rules.HealthText(name, b.Unhealthy[name]))
+	}
+	for _, m := range f.Nodes {
+		if m.Unhealthy != "" {
+			f.Add("health-check", m.Name, "%s", rules.HealthText(m.Name, m.Unhealthy))
 		}
 	}
 }
@@ -154,8 +155,8 @@ func (f *findings) badHosts() {
 	}
 }
 
-func (f *findings) lostMachines(losses []scene.Loss) {
-	for _, l := range losses {
+func (f *findings) lostMachines() {
+	for _, l := range f.Losses {
 		f.Add("machine-lost", slurm.Fold(l.Nodes), "%s; it was in use by job %d", l, l.Jobs[0])
 	}
 }
@@ -164,7 +165,7 @@ func (f *findings) lostMachines(losses []scene.Loss) {
 // whatever their template contains.
 func (f *findings) billedOtherwise() {
 	for _, in := range f.Machines { // sorted by name
-		if in.Node == nil || !f.Ours(in) || in.Leaving() || in.Unread != "" {
+		if in.Node == nil || !in.Ours || in.Leaving() || in.Unread != "" {
 			continue
 		}
 		if set := in.Node.Set; in.Model != set.Flex.Capacity.Model() {
@@ -177,8 +178,8 @@ func (f *findings) billedOtherwise() {
 // outsiders reports the instances that their group denies.
 func (f *findings) outsiders() {
 	for _, in := range f.Machines {
-		if (!in.Leaving() || in.Stopped()) && f.IsOutsider(*in.Instance) {
-			f.Problems = append(f.Problems, scene.Outsider(*in.Instance))
+		if (!in.Leaving() || in.Stopped()) && in.Outsider {
+			f.Problems = append(f.Problems, scene.Outsider(in))
 		}
 	}
 }
@@ -214,7 +215,7 @@ func (f *findings) unclearNodes() {
 func (f *findings) unconfigured() {
 	made := map[string]bool{}
 	for _, in := range f.Machines {
-		made[in.Name] = made[in.Name] || f.Ours(in) && !in.Leaving()
+		made[in.Name] = made[in.Name] || in.Ours && !in.Leaving()
 	}
 	jobs := slices.Clone(f.Seen.Jobs)
 	slices.SortFunc(jobs, func(a, b slurm.Job) int { return cmp.Compare(a.ID, b.ID) })
@@ -240,16 +241,16 @@ func (f *findings) unserved() {
 	paid := map[*config.NodeSet][]string{}
 	note := func(name string, since time.Time) {
 		set, _, known := f.Config.Find(name)
-		if known && (set.Flex == nil || f.Shown(name) == nil) && len(f.HoldersOf(name)) == 0 && f.IsOld(since, scene.OrphanedAfter) {
+		if known && (set.Flex == nil || f.Named(name).Node == nil) && len(f.Named(name).Holders) == 0 && f.IsOld(since, scene.OrphanedAfter) {
 			paid[set] = append(paid[set], name)
 		}
 	}
 	for _, in := range f.Machines {
-		if f.Ours(in) && !in.Leaving() && in.Unread == "" {
+		if in.Ours && !in.Leaving() && in.Unread == "" {
 			note(in.Name, in.Created)
 		}
 	}
-	for _, r := range f.LiveRequests() {
+	for _, r := range f.Live {
 		for _, name := range r.Request.Instances {
 			note(name, r.Request.Created)
 		}

@@ -17,8 +17,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// NameWaits builds the waits of each claim.
+// NameWaits builds the waits of each claim, after it has added to the verdict that calls fail.
 func NameWaits(w *demand.Wanted, verdicts []rules.Verdict) {
+	nameFailing(w, verdicts)
 	back := map[uint32]*action.ReturnNodes{}
 	for _, v := range verdicts {
 		if v.Do == rules.Returns {
@@ -103,8 +104,8 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 // slurmflex requests no machine until Slurm does.
 func unready(s *scene.Scene) (waits []demand.Wait) {
 	for _, m := range s.Nodes {
-		job := m.Owner()
-		if job == nil || job.State.AtWork() || m.Power != scene.Off && m.Power != scene.Unclear || s.HasMachine(m.Name) {
+		job := m.Owner
+		if job == nil || job.State.AtWork() || m.Power != scene.Off && m.Power != scene.Unclear || m.HasMachine() {
 			continue
 		}
 		obstacle := "Slurm is powering it down, and powers it up again after that"
@@ -126,8 +127,8 @@ func unstarted(job *slurm.Job, set *config.NodeSet, node, obstacle string) deman
 func unshownWaits(s *scene.Scene) (waits []demand.Wait) {
 	for _, name := range s.UnshownNodes() {
 		set, _, ok := s.Config.Find(name)
-		waiting := slices.DeleteFunc(slices.Clone(s.HoldersOf(name)), func(j *slurm.Job) bool { return j.State.AtWork() })
-		if !ok || set.Flex == nil || s.HasMachine(name) || len(waiting) == 0 {
+		waiting := slices.DeleteFunc(slices.Clone(s.Named(name).Holders), func(j *slurm.Job) bool { return j.State.AtWork() })
+		if !ok || set.Flex == nil || s.Named(name).HasMachine() || len(waiting) == 0 {
 			continue
 		}
 		waits = append(waits, unstarted(slices.MinFunc(waiting, scene.ByImportance), set, name, unshownText))

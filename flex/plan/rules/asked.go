@@ -83,8 +83,8 @@ func askedSince(w *demand.Wanted, c *demand.Claim) (since, until time.Time, coun
 // isBeingAsked reports whether a request for the claim is being made, or has been made and
 // does not show yet.
 func isBeingAsked(w *demand.Wanted, c *demand.Claim) bool {
-	g := w.Group(c.ID())
-	return !w.Unseen(c.Set.Region) && (g != nil && !c.Shares() && w.Creates(g) ||
+	of := w.Group(c.ID())
+	return !w.Unseen(c.Set.Region) && (of.Usable != nil && !c.Shares() && of.Creates ||
 		slices.ContainsFunc(c.Nodes, w.IsBeingMade))
 }
 

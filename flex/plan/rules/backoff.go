@@ -93,7 +93,7 @@ func occupied(w *demand.Wanted, c *demand.Claim) Ruling {
 // request ended, so the creation time is used: a request that waited for hours is retried
 // immediately.
 func Failures(s *scene.Scene, c *demand.Claim) (n int, trouble mig.Trouble, last time.Time) {
-	group := s.Group(c.ID())
+	group := s.Group(c.ID()).Usable
 	requests := c.RequestsOf(group)
 	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		if r := requests[i]; n == 0 {

@@ -11,13 +11,13 @@ import (
 // nodesetBlocked: too many consecutive instances of the nodeset did not boot, or an admin has blocked
 // it.
 func nodesetBlocked(w *demand.Wanted, c *demand.Claim) Ruling {
-	switch b := w.Blocked(c.Set); {
+	switch b := w.Sets[c.Set].Block; {
 	case b == nil:
 		return Ruling{}
 	case b.Failed > 0:
-		return Ruling{Do: Waits, Why: b.String() + "; ask an admin"}
+		return Ruling{Do: Waits, Why: b.Text(c.Set.Name) + "; ask an admin"}
 	default:
-		return Ruling{Do: Waits, Why: b.String()}
+		return Ruling{Do: Waits, Why: b.Text(c.Set.Name)}
 	}
 }
 
@@ -32,8 +32,8 @@ func withdrawBlocked(w *demand.Wanted) {
 		isUsed := slices.ContainsFunc(w.NodesNamed(r.Request.Instances), func(m *scene.Node) bool {
 			return slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool { return j.State.AtWork() })
 		})
-		if b := w.Blocked(set); b != nil && b.Cancels && !isUsed {
-			w.Withdraw(r.Request, b.String())
+		if b := w.Sets[set].Block; b != nil && b.Cancels && !isUsed {
+			w.Withdraw(r.Request, b.Text(set.Name))
 		}
 	}
 }

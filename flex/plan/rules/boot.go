@@ -16,11 +16,11 @@ import (
 // bootLate returns the nodes of a job if their instances have run for boot_timeout without
 // registering. It counts these failures in the nodes' Extra.
 func bootLate(w *demand.Wanted, c *demand.Claim) Ruling {
-	b := w.Boots(c.Set)
+	b := w.Sets[c.Set]
 	if len(b.Late) == 0 || c.Job == nil || !slices.ContainsFunc(c.Nodes, func(name string) bool { return slices.Contains(b.Late, name) }) {
 		return Ruling{}
 	}
-	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.Node(name).Owner() != c.Job })
+	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.Node(name).Owner != c.Job })
 	v := Ruling{Do: Noted, Quiet: true, Why: BootText(c.Set)}
 	v.returnNodes(w, c, true, action.ReturnNodes{Nodes: nodes, Extra: FailedBoots(w, nodes), Reason: v.Why, Then: action.Requeue})
 	return v
@@ -45,7 +45,7 @@ func FailedBoots(w *demand.Wanted, nodes []string) map[string]string {
 	records := map[string]string{}
 	for _, name := range nodes {
 		m := w.Node(name)
-		b := w.Boots(m.Set)
+		b := w.Sets[m.Set]
 		if (m.Extra == "" || memo.IsBoots(m.Extra)) && !b.LastMade(m).IsZero() {
 			records[name] = memo.Boots{Failed: b.Records[name].Failed + 1, Last: b.LastMade(m)}.String()
 		}

@@ -23,7 +23,7 @@ func doorFirst(w *demand.Wanted, c *demand.Claim) Ruling {
 	}
 	what := ""
 	switch d := c.Door; {
-	case !d.Named() && !slices.ContainsFunc(d.Rivals, (*scene.Door).Named) && !(w.Handed.Leaves[d] && w.Group(c.ID()) != nil):
+	case !d.Named && !slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool { return r.Named }) && !(w.Handed.Leaves[d] && w.Group(c.ID()).Usable != nil):
 		what = "slurmctld to let it use its reservation"
 	case d.Job.Reason == "None" && !w.IsOld(d.At, slurmLooks):
 		what = "Slurm to look at job " + d.Address + " again"

@@ -46,7 +46,7 @@ func (v *Ruling) returnNodes(w *demand.Wanted, c *demand.Claim, hopeless bool, a
 	}
 	a.OfJob, a.Name = action.OfJob{Job: job.ID}, job.Name()
 	if c.Door != nil {
-		a.Door, a.Address, a.Unused = c.Door.Name, c.Door.Address, !c.Door.Named()
+		a.Door, a.Address, a.Unused = c.Door.Name, c.Door.Address, !c.Door.Named
 	}
 	for _, j := range holders {
 		if j != job {
@@ -98,7 +98,7 @@ func Keeps(s *scene.Scene, c *demand.Claim) bool { return s.WouldEnd(c.Holders) 
 // isStatic reports whether the claim is for a static node, which slurmflex always wants up.
 func isStatic(s *scene.Scene, c *demand.Claim) bool {
 	m := s.Node(c.Nodes[0])
-	return m.Set.IsStatic(m.Index)
+	return m.Static
 }
 
 // stays reports whether a claim would keep its nodes if slurmflex gave up on it although another
@@ -118,7 +118,7 @@ func stays(s *scene.Scene, c *demand.Claim) bool {
 func takeable(s *scene.Scene, job *slurm.Job, forAll bool) []string {
 	return slices.DeleteFunc(unbooted(s, job), func(name string) bool {
 		m := s.Node(name)
-		return s.IsUnread(m) || m.Doubted || len(m.Holders) > 1 && (!forAll || len(s.RequestsOf(name)) > 0)
+		return m.IsUnread || m.Doubted || len(m.Holders) > 1 && (!forAll || len(s.Named(name).Requests) > 0)
 	})
 }
 
@@ -126,7 +126,7 @@ func takeable(s *scene.Scene, job *slurm.Job, forAll bool) []string {
 func unbooted(s *scene.Scene, job *slurm.Job) []string {
 	var names []string
 	for _, m := range s.NodesNamed(job.Nodes) {
-		if m.Power == scene.Rising && !s.HasMachine(m.Name) && !m.MayShow {
+		if m.Power == scene.Rising && !m.HasMachine() && !m.MayShow {
 			names = append(names, m.Name)
 		}
 	}

@@ -62,7 +62,7 @@ func noteIncomplete(w *demand.Wanted) {
 func beingLeft(w *demand.Wanted) map[*config.NodeSet]bool {
 	left := map[*config.NodeSet]bool{}
 	for _, in := range w.Machines {
-		if m := in.Node; m != nil && w.Ours(in) && !m.Set.IsStatic(m.Index) && (in.Leaving() || m.Owner() == nil) {
+		if m := in.Node; m != nil && in.Ours && !m.Static && (in.Leaving() || m.Owner == nil) {
 			left[m.Set] = true
 		}
 	}
@@ -74,9 +74,9 @@ func beingLeft(w *demand.Wanted) map[*config.NodeSet]bool {
 // became available with the allocation.
 func came(s *scene.Scene, job *slurm.Job) (n int, since time.Time) {
 	for _, name := range job.Nodes {
-		for _, in := range s.MachinesOf(name) {
+		for _, in := range s.Named(name).Machines {
 			kept := in.Node != nil && in.Node.Set.Flex.KeepIdle > 0 && in.Node.Power == scene.On && !job.Start.IsZero()
-			if !s.Ours(in) || !scene.IsFor(in.Origin(), job) && !kept || in.Leaving() {
+			if !in.Ours || !scene.IsFor(in.Origin, job) && !kept || in.Leaving() {
 				continue
 			}
 			n++

@@ -41,8 +41,8 @@ func stranger(s *scene.Scene, c *demand.Claim) string {
 // firstStranger returns the first instance of this kind; see stranger.
 func firstStranger(s *scene.Scene, c *demand.Claim) (in scene.Machine, found bool) {
 	for _, name := range c.Nodes {
-		for _, in := range s.MachinesOf(name) {
-			if !s.Ours(in) && !s.MayShow(name) && !slices.ContainsFunc(s.RequestsOf(name), func(r scene.Live) bool { return s.IsNew(in, r) }) {
+		for _, in := range s.Named(name).Machines {
+			if !in.Ours && !s.Named(name).MayShow && !slices.ContainsFunc(s.Named(name).Requests, func(r scene.Live) bool { return s.IsNew(in, r) }) {
 				return in, true
 			}
 		}

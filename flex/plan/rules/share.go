@@ -90,7 +90,7 @@ func (t *turns) share(v *Verdict) {
 	if t.turn(v); v.Do != Requests {
 		return
 	}
-	if t.Group(c.ID()) == nil {
+	if t.Group(c.ID()).Usable == nil {
 		t.begun[c.ID()] = true
 	}
 	if t.size(c) > 1 {

@@ -155,7 +155,7 @@ func (t *turns) wait(v *Verdict, p Places) {
 		v.Why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, which has at most %s",
 			roughPlace(line.length), region, action.Amount(t.Config.Options.MaxActiveRequests, "active request"))
 	}
-	if v.Yields != nil || c.Job != nil && memo.HasYielded(t.Seen.Told[c.Job.ID]) {
+	if v.Yields != nil || c.Job != nil && memo.Has(t.Seen.Told[c.Job.ID], memo.Yielded) {
 		v.Why += memo.Yielded
 	}
 }

@@ -31,11 +31,11 @@ func recordUnread(w *demand.Wanted, c *demand.Claim) Ruling {
 // if all of it was read.
 func unreadOf(s *scene.Scene, c *demand.Claim) string {
 	for _, name := range c.Nodes {
-		if what := s.Unread(name); what != "" {
+		if what := s.Named(name).Unread; what != "" {
 			return what
 		}
 	}
-	return s.UnreadGroup(c.ID())
+	return s.Group(c.ID()).Unread
 }
 
 // UnreadText describes a region that could not be read.

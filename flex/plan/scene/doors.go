@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
@@ -29,23 +28,17 @@ type Door struct {
 	Place  int     // how many of the rivals come before this door in that list
 	at     int     // the index of its nodes' partition in that list
 
+	Named  bool // the job uses the door
+	Opened bool // the door has started
+	// The job uses another door over nodes of the same partition instead. It keeps its other places until
+	// it runs, because it may not start although its door has opened.
+	Lost bool
+
 	Stray bool // none of its job's partitions contains the nodes
 	// What the waiting job requests, nodes by name apart, has changed since the door was made, and the job is
 	// not certain to fit the door's nodes now. They are planned for as nodes without a door.
 	Changed bool
 	Doubted bool // the unreadable rows may include its job
-}
-
-// Named reports whether the job uses the door.
-func (d *Door) Named() bool { return d.Job != nil && d.Job.Reservation == d.Name }
-
-// Opened reports whether the door has started.
-func (d *Door) Opened(now time.Time) bool { return !d.Start.After(now) }
-
-// Lost reports whether the job uses another door over nodes of the same partition instead. It keeps
-// its other places until it runs, because it may not start although its door has opened.
-func (d *Door) Lost() bool {
-	return slices.ContainsFunc(d.Rivals, func(r *Door) bool { return r.Named() && r.at == d.at })
 }
 
 // addDoors assigns each door its job and marks the door's powered-down nodes Rising, as if Slurm
@@ -73,6 +66,7 @@ func (s builder) addDoors() {
 		if d.Job = byAddress[d.Address]; d.Job == nil {
 			d.Job = s.arrayOf(d.Address)
 		}
+		d.Named, d.Opened = d.Job != nil && d.Job.Reservation == d.Name, !d.Start.After(s.Seen.Now)
 		d.Doubted = d.Job == nil && unread
 		for _, m := range s.NodesNamed(d.Nodes) {
 			m.Doubted = m.Doubted || d.Doubted
@@ -86,18 +80,18 @@ func (s builder) addDoors() {
 			}
 			continue
 		}
-		if d.Job != nil && d.Job.IsTasks() && !d.Lost() {
+		if d.Job != nil && d.Job.IsTasks() && !d.Lost {
 			s.addDoor(d)
 			continue
 		}
-		if d.Job == nil || !d.Job.State.Waits() || d.Lost() {
+		if d.Job == nil || !d.Job.State.Waits() || d.Lost {
 			continue
 		}
 		taker := *d.Job
 		taker.State, taker.Nodes, taker.Start, taker.Reservation = slurm.JobConfiguring, d.Nodes, d.At, ""
 		d.Taker = &taker
 		for _, m := range s.NodesNamed(d.Nodes) {
-			if m.Door != nil || m.Owner() != nil { // a node that another job has got is none of the door's
+			if m.Door != nil || m.owner() != nil { // a node that another job has got is none of the door's
 				continue
 			}
 			m.Door = d
@@ -138,11 +132,12 @@ func (s builder) addRivals() {
 		slices.SortStableFunc(doors, func(a, b *Door) int { return cmp.Compare(a.at, b.at) })
 		for i, d := range doors {
 			d.Place, d.Rivals = i, slices.Delete(slices.Clone(doors), i, i+1)
+			d.Lost = slices.ContainsFunc(d.Rivals, func(r *Door) bool { return r.Named && r.at == d.at })
 		}
 	}
 }
 
-// isChanged reports what Door.Changed says.
+// isChanged returns the value of Door.Changed.
 func (s builder) isChanged(d *Door) bool {
 	return d.Job.State.Waits() && d.Digest != "" && d.Digest != d.Job.Digest() && (d.Job.NodeCount > len(d.Nodes) || slices.ContainsFunc(d.Nodes, func(name string) bool {
 		m := s.Node(name)

@@ -9,6 +9,24 @@ import (
 	"slurmflex/slurm"
 )
 
+// Group is what a pass has seen of a managed instance group.
+type Group struct {
+	Owned  *mig.Group // nil: not one of the cluster's
+	Usable *mig.Group // nil: not one of the cluster's, not read, or created by a newer slurmflex
+	Unread string     // what could not be read about it; empty: all of it was read
+
+	Shown   int  // the instances that the list shows in it
+	staying int  // those that are not being deleted
+	Hidden  int  // the members that it counts beyond those; negative: it counts fewer; see mig.Group.Hidden
+	Creates bool // it creates hidden members: it has a request that does not show yet
+	// It counts hidden members that it does not report as lost. Deleting the group would delete these
+	// members too, so slurmflex deletes each one separately once it shows.
+	MayHold bool
+	Members []mig.Member // those that it names, if it was miscounted and they could be read
+
+	namesMembers bool // its Members were read
+}
+
 // Live is a live request and its group.
 type Live struct {
 	Group   *mig.Group
@@ -21,19 +39,19 @@ func (s builder) addGroup(g *mig.Group) {
 		return
 	}
 	r := noted(s.groups, g.ID())
-	r.owned = g
+	r.Owned = g
 	switch {
 	case g.Stamp.Newer():
 		s.Problems.Add("newer-group", g.Name, "group %s in %s is left alone because a newer slurmflex created it; run that version, or delete it when its jobs are done", g.Name, g.Region)
 	case g.Unread == "": // otherwise see noteUnread
-		r.usable = g
+		r.Usable = g
 	}
 }
 
 // sortGroups fills in the lists of groups, and what their requests name in that order.
 func (s builder) sortGroups() {
 	for i := range s.Seen.Groups {
-		if g := &s.Seen.Groups[i]; s.Owned(g.ID()) == g {
+		if g := &s.Seen.Groups[i]; s.Group(g.ID()).Owned == g {
 			s.Groups = append(s.Groups, g)
 		}
 	}
@@ -42,11 +60,14 @@ func (s builder) sortGroups() {
 		slices.SortFunc(s.Groups, byID)
 	}
 	for _, g := range s.Groups {
-		if s.Group(g.ID()) != nil {
+		if s.Group(g.ID()).Usable != nil {
 			s.UsableGroups = append(s.UsableGroups, g)
 			s.addRequests(g)
 		}
 	}
+	slices.SortFunc(s.Live, func(a, b Live) int {
+		return cmp.Or(a.Request.Created.Compare(b.Request.Created), byID(a.Group, b.Group), cmp.Compare(a.Request.Name, b.Request.Name))
+	})
 }
 
 // addRequests notes the group's live requests at the instances that they name.
@@ -57,6 +78,7 @@ func (s builder) addRequests(g *mig.Group) {
 			continue
 		}
 		one := []Live{{g, r}}
+		s.Live = append(s.Live, one...)
 		for _, name := range r.Instances {
 			if of := s.note(name); of.Requests == nil {
 				of.Requests = one // all names share this slice: appending to it makes a copy
@@ -78,7 +100,7 @@ const lostAfter = 10 * time.Minute
 // show without its group, or may be lost. A group may or may not count an instance that is being
 // deleted, so such an instance does not account for another.
 //
-// Fewer: an instance names the group and is not its member; see IsOutsider. An instance that a live
+// Fewer: an instance names the group and is not its member; see Machine.Outsider. An instance that a live
 // request creates does not count, because it may show before the group counts it.
 func (s *Snapshot) Miscounted(groups []mig.Group) []mig.Group {
 	asked := map[string]mig.GroupID{}
@@ -110,39 +132,20 @@ func (s *Snapshot) Miscounted(groups []mig.Group) []mig.Group {
 	return miscounted
 }
 
-// IsOutsider reports whether the group that the instance names as its creator denies that it is a
-// member: it was abandoned, or is a copy with the same metadata. The group deletes no such
-// instance, and slurmflex leaves it to the admin.
-func (s *Scene) IsOutsider(in mig.Instance) bool {
-	members, read := s.Seen.Members[in.GroupID()]
-	return read && members.Err == nil && !slices.ContainsFunc(members.All, func(m mig.Member) bool {
-		return m.Name == in.Name && (m.Zone == "" || m.Zone == in.Zone)
-	})
-}
-
-// Outsider returns the problem of an instance that IsOutsider reports.
-func Outsider(in mig.Instance) Problem {
+// Outsider returns the problem of an instance that is an Outsider of its group.
+func Outsider(in Machine) Problem {
 	return NewProblem("not-a-member", in.Name, "instance %s in %s is not a member of group %s, which its metadata names as its creator, and stays: "+
 		"delete it when it is not needed (gcloud compute instances delete %[1]s --zone %[2]s)", in.Name, in.Zone, in.Group)
 }
 
-// Hidden returns how many members the group counts beyond those that the list shows, and whether
-// the group is creating them; see mig.Group.Hidden.
-func (s *Scene) Hidden(g *mig.Group) (members int, creating bool) {
-	return g.Hidden(known(s.groups, g.ID()).staying)
-}
-
-// MembersOf returns the members that a miscounted group names. It reports false if they were not
-// read.
-func (s *Scene) MembersOf(g *mig.Group) ([]mig.Member, bool) {
-	m, read := s.Seen.Members[g.ID()]
-	return m.All, read && m.Err == nil
-}
-
-// Creates reports whether the group has a request that does not show yet.
-func (s *Scene) Creates(g *mig.Group) bool {
-	members, creating := s.Hidden(g)
-	return members > 0 && creating
+// countMembers compares what each group counts with what the list shows.
+func (s builder) countMembers() {
+	for _, g := range slices.Concat(s.Seen.Groups, s.Seen.Foreign) {
+		of := noted(s.groups, g.ID())
+		hidden, creating := g.Hidden(of.staying)
+		of.Hidden, of.Creates = hidden, hidden > 0 && creating
+		of.MayHold = of.Hidden > 0 && (!of.namesMembers || slices.ContainsFunc(of.Members, func(m mig.Member) bool { return !m.Lost() }))
+	}
 }
 
 // noteHidden records the names of instances that the group may have although no list shows them:
@@ -152,12 +155,12 @@ func (s *Scene) Creates(g *mig.Group) bool {
 // as broken. If the group's members were not read, the node in its stamp counts too, as does each
 // node of its nodeset that no other job holds: the group's own job may have been requeued since.
 func (s builder) noteHidden(g *mig.Group) {
-	if n, _ := s.Hidden(g); n <= 0 {
+	of := s.Group(g.ID())
+	if of.Hidden <= 0 {
 		return
 	}
-	members, read := s.MembersOf(g)
 	gone, lost := map[string]bool{}, map[string]bool{}
-	for _, m := range members {
+	for _, m := range of.Members {
 		lost[m.Name] = m.Lost()
 		n := s.Node(m.Name)
 		broken := (mig.Instance{Status: m.Status}).Broken() && n != nil && slices.ContainsFunc(n.Machines, func(in Machine) bool {
@@ -171,7 +174,7 @@ func (s builder) noteHidden(g *mig.Group) {
 		}
 	}
 	for _, r := range g.Requests {
-		if r.State == mig.Succeeded && (!read || !s.IsOld(r.Created, lostAfter)) {
+		if r.State == mig.Succeeded && (!of.namesMembers || !s.IsOld(r.Created, lostAfter)) {
 			for _, name := range r.Instances {
 				if !gone[name] && !(lost[name] && s.hasBootedSince(name, r.Created)) {
 					s.note(name).MayShow = true
@@ -179,12 +182,12 @@ func (s builder) noteHidden(g *mig.Group) {
 			}
 		}
 	}
-	if read {
+	if of.namesMembers {
 		return
 	}
 	for _, m := range s.Nodes { // the records of its requests may be gone
-		of := func(j *slurm.Job) bool { return IsFor(g.Stamp, j) }
-		if m.Name == g.Stamp.Node || g.Stamp.ForJobs() && m.Set.Name == g.Stamp.NodeSet && (len(m.Holders) == 0 || slices.ContainsFunc(m.Holders, of)) {
+		served := func(j *slurm.Job) bool { return IsFor(g.Stamp, j) }
+		if m.Name == g.Stamp.Node || g.Stamp.ForJobs() && m.Set.Name == g.Stamp.NodeSet && (len(m.Holders) == 0 || slices.ContainsFunc(m.Holders, served)) {
 			s.note(m.Name).MayShow = true
 		}
 	}
@@ -198,63 +201,18 @@ func (s builder) hasBootedSince(node string, at time.Time) bool {
 	return m != nil && m.BootTime.After(at) && s.Seen.Skew <= MaxSkew
 }
 
-// MayHold reports whether the group counts hidden members that it does not report as lost. Deleting
-// the group would delete these members too, so slurmflex deletes each one separately once it shows.
-func (s *Scene) MayHold(g *mig.Group) bool {
-	if n, _ := s.Hidden(g); n <= 0 {
-		return false
-	}
-	members, read := s.MembersOf(g)
-	return !read || slices.ContainsFunc(members, func(m mig.Member) bool { return !m.Lost() })
-}
-
-// LiveRequests returns all live requests of usable groups, oldest first.
-func (s *Scene) LiveRequests() []Live {
-	var live []Live
-	for _, g := range s.UsableGroups {
-		for i := range g.Requests {
-			if r := &g.Requests[i]; r.State.Live() {
-				live = append(live, Live{g, r})
-			}
-		}
-	}
-	slices.SortFunc(live, func(a, b Live) int {
-		return cmp.Or(a.Request.Created.Compare(b.Request.Created),
-			cmp.Compare(a.Group.Region, b.Group.Region), cmp.Compare(a.Group.Name, b.Group.Name), cmp.Compare(a.Request.Name, b.Request.Name))
-	})
-	return live
-}
-
 // IsNew reports whether the request may have created the instance: the instance is younger than the
 // request, and no group of ours that counts the instance has created it. An instance may show
 // before its group does.
 func (s *Scene) IsNew(in Machine, r Live) bool {
 	if in.Maker != nil {
-		n, _ := s.Hidden(in.Maker)
-		return n < 0 // it shows more instances than it counts
+		return s.Group(in.GroupID()).Hidden < 0 // it shows more instances than it counts
 	}
-	return !s.Ours(in) && !in.Created.Before(r.Request.Created) && !s.IsOld(in.Created, lostAfter)
+	return !in.Ours && !in.Created.Before(r.Request.Created) && !s.IsOld(in.Created, lostAfter)
 }
 
 // IsFor reports whether a resource with the stamp was created for the job.
 func IsFor(stamp mig.Stamp, j *slurm.Job) bool { return stamp.IsFor(j.ID, j.Array(), j.User) }
 
-// Group returns a usable group of the cluster; nil if no usable group has that name. See
-// UsableGroups.
-func (s *Scene) Group(id mig.GroupID) *mig.Group { return known(s.groups, id).usable }
-
-// Owned returns a group of the cluster, usable or not; nil if the cluster lacks a group with that
-// name.
-func (s *Scene) Owned(id mig.GroupID) *mig.Group { return known(s.groups, id).owned }
-
-// InGroup counts the instances that the list shows in a group.
-func (s *Scene) InGroup(id mig.GroupID) int { return known(s.groups, id).shown }
-
-// RequestsOf returns the live requests that name an instance, in the order of their groups.
-func (s *Scene) RequestsOf(name string) []Live { return s.named(name).Requests }
-
-// MayShow reports whether an instance with that name may exist although no list shows it.
-func (s *Scene) MayShow(name string) bool { return s.named(name).MayShow }
-
-// IsAhead reports whether a group of the nodeset has a request that does not show yet.
-func (s *Scene) IsAhead(nodeset string) bool { return known(s.sets, nodeset).ahead }
+// Group returns what the pass has seen of the group with that name.
+func (s *Scene) Group(id mig.GroupID) Group { return *cmp.Or(s.groups[id], &Group{}) }

@@ -10,15 +10,25 @@ import (
 	"slurmflex/slurm"
 )
 
-// Unhealthy returns why the machine of a node failed its health check; empty if it did not. slurmd
+// lookAtHealth records what the health check of the node's machine shows, and reports whether it has
+// drained the node. Slurm 22.05 may clear the Reason of a node that it powers down, so that any
+// power-down counts.
+func (s builder) lookAtHealth(m *Node) (checked bool) {
+	result, checked := s.check(m)
+	m.Unhealthy = s.unhealthy(m, result, checked)
+	m.IsChecked = checked || (m.Set.Flex.HealthCheck > 0 || m.isInvalid()) && m.State.Flags&(slurm.PowerDown|slurm.PoweringDown) != 0
+	m.IsDrainedInVain = checked && m.State.Flags&(slurm.PoweringDown|slurm.PoweredDown) != 0 && !m.Present() && !m.MayShow
+	return checked
+}
+
+// unhealthy returns why the machine of a node failed its health check; empty if it did not. slurmd
 // runs the check (HealthCheckProgram) before it registers and at intervals after that. A check that
 // fails drains the node, with its result in the Reason and the Comment: if Slurm did not power up the
 // node, 22.05 and 26.05 clear the Reason when slurmd registers. A job on the node ends first.
-func (s *Scene) Unhealthy(m *Node) (why string) {
+func (s builder) unhealthy(m *Node, result string, checked bool) (why string) {
 	waits := len(m.Holders) == 0 || len(m.Holders) == 1 && m.Door != nil && m.Holders[0] == m.Door.Taker
-	result, checked := s.check(m)
 	switch limit := m.Set.Flex.HealthCheck; {
-	case !checked || !waits || m.State.Held() || !s.HasMachine(m.Name):
+	case !checked || !waits || m.State.Held() || !m.HasMachine():
 		return ""
 	case m.State.Power() != On || m.State.Has(slurm.PowerDown): // until it registers, boot_timeout counts
 		return ""
@@ -33,15 +43,15 @@ func (s *Scene) Unhealthy(m *Node) (why string) {
 // check returns the result of the health check that has drained the node; empty before the result.
 // It reports false if the node is not drained, or an admin drained it. That the machine has less than
 // configured is such a result, with and without health_check.
-func (s *Scene) check(m *Node) (result string, checked bool) {
-	if m.Set.Flex.HealthCheck == 0 && !m.isInvalid() || !m.State.Has(slurm.Drain) || m.State.Base == slurm.Down || m.State.Has(slurm.Fail) || m.Doubted || s.IsUnread(m) {
+func (s builder) check(m *Node) (result string, checked bool) {
+	if m.Set.Flex.HealthCheck == 0 && !m.isInvalid() || !m.State.Has(slurm.Drain) || m.State.Base == slurm.Down || m.State.Has(slurm.Fail) || m.Doubted || m.IsUnread {
 		return "", false
 	}
 	if m.isInvalid() {
 		return LessThanConfigured + m.Reason, true
 	}
 	result, ok := memo.CheckResult(cmp.Or(m.Reason, m.Comment))
-	return result, ok || m.Reason == "" && s.HasMachine(m.Name)
+	return result, ok || m.Reason == "" && m.HasMachine()
 }
 
 // LessThanConfigured begins the result for a machine whose slurmd has registered with fewer CPUs or GPUs, or
@@ -61,21 +71,6 @@ func (m *Node) IsDrainedByCheck() bool {
 	return (checked && m.Set.Flex.HealthCheck > 0 || m.isInvalid()) && m.State.Has(slurm.Drain)
 }
 
-// IsChecked reports whether the node is out of service only until its machine passes its health check
-// or is replaced. Slurm 22.05 may clear the Reason of a node that it powers down, so that any power-down
-// counts.
-func (s *Scene) IsChecked(m *Node) bool {
-	_, checked := s.check(m)
-	return checked || (m.Set.Flex.HealthCheck > 0 || m.isInvalid()) && m.State.Flags&(slurm.PowerDown|slurm.PoweringDown) != 0
-}
-
-// IsDrainedInVain reports whether a health check has drained the node, and its machine is gone: the
-// check may have ended after the node was powered down.
-func (s *Scene) IsDrainedInVain(m *Node) bool {
-	_, checked := s.check(m)
-	return checked && m.State.Flags&(slurm.PoweringDown|slurm.PoweredDown) != 0 && !s.Present(m.Name) && !m.MayShow
-}
-
 // BadHost describes a machine that failed its health check, for the physical host that it ran on.
 type BadHost struct {
 	Node string
@@ -87,5 +82,5 @@ type BadHost struct {
 // last day, and returns that failure.
 func (s *Scene) IsOnBadHost(in Machine) (earlier BadHost, bad bool) {
 	earlier, bad = s.Seen.BadHosts[in.Host]
-	return earlier, bad && in.Node != nil && s.Ours(in) && !in.Leaving() && in.Created.After(earlier.At)
+	return earlier, bad && in.Node != nil && in.Ours && !in.Leaving() && in.Created.After(earlier.At)
 }

@@ -12,13 +12,20 @@ import (
 type Hold struct {
 	*slurm.Reservation
 	memo.Hold
+
+	// Of a cover: the earliest time at which a daemon can last have raised its purge_comp, and whether no
+	// daemon maintains it any longer.
+	Raised    time.Time
+	Abandoned bool
 }
 
 // addHolds parses our reservations and records which nodes are reserved.
 func (s builder) addHolds() {
 	for i := range s.Seen.Reservations {
 		r := &s.Seen.Reservations[i]
-		h := Hold{r, memo.ParseHold(s.Config.Cluster, r.Name)}
+		h := Hold{Reservation: r, Hold: memo.ParseHold(s.Config.Cluster, r.Name)}
+		h.Raised = h.Start.Add(h.Purge() - memo.CoverGrace - time.Minute)
+		h.Abandoned = s.IsOld(h.Raised, memo.CoverAbandoned+s.Config.Options.Interval)
 		if h.Kind != memo.NoHold {
 			s.Holds = append(s.Holds, h)
 		}
@@ -49,7 +56,7 @@ func (s builder) addLostDoors() {
 	for _, j := range s.Seen.Jobs {
 		h := memo.ParseHold(s.Config.Cluster, j.Reservation)
 		if h.Kind == memo.DoorHold && j.State.Waits() && !known[j.Reservation] && !s.anyHold {
-			s.Doors = append(s.Doors, &Door{Hold: Hold{&slurm.Reservation{Name: j.Reservation}, h}})
+			s.Doors = append(s.Doors, &Door{Hold: Hold{Reservation: &slurm.Reservation{Name: j.Reservation}, Hold: h}})
 		}
 	}
 }
@@ -63,14 +70,4 @@ func (s *Scene) Covers(over memo.Cover) (all []Hold) {
 	}
 	slices.SortStableFunc(all, func(a, b Hold) int { return a.At.Compare(b.At) })
 	return all
-}
-
-// RaisedAt returns the earliest time at which a daemon can last have raised the cover's purge_comp.
-func RaisedAt(h Hold) time.Time {
-	return h.Start.Add(h.Purge() - memo.CoverGrace - time.Minute)
-}
-
-// IsAbandoned reports whether no daemon maintains the cover any longer.
-func IsAbandoned(s *Scene, h Hold) bool {
-	return s.IsOld(RaisedAt(h), memo.CoverAbandoned+s.Config.Options.Interval)
 }

@@ -15,13 +15,8 @@ func (s builder) addJob(j *slurm.Job) {
 		return
 	}
 	for _, name := range j.Nodes {
-		m := s.Node(name)
-		if m == nil {
-			of := s.note(name)
-			of.held, of.holders = true, append(of.holders, j)
-			continue
-		}
-		m.Holders = append(m.Holders, j)
+		of := s.note(name)
+		of.Holders = append(of.Holders, j)
 	}
 }
 
@@ -29,7 +24,7 @@ func (s builder) addJob(j *slurm.Job) {
 // running on it. A completing job still shows all the nodes that it had, even if another job waits
 // for them, so a completing job does not count on a node with an owner.
 func (m *Node) hasComeUp() bool {
-	owned := m.Owner() != nil
+	owned := m.owner() != nil
 	return m.Power == Rising && slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool {
 		return j.State.AtWork() && (j.State != slurm.JobCompleting || !owned)
 	})
@@ -39,7 +34,7 @@ func (m *Node) hasComeUp() bool {
 // read from Slurm.
 func (s *Scene) UnshownNodes() (names []string) {
 	for name, r := range s.strays {
-		if len(r.holders) > 0 {
+		if len(r.Holders) > 0 {
 			names = append(names, name)
 		}
 	}
@@ -74,15 +69,6 @@ func (s builder) byClaim(m *Node) func(a, b *slurm.Job) int {
 // ByImportance orders jobs by Slurm's priority, then by age.
 func ByImportance(a, b *slurm.Job) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
-}
-
-// HoldersOf returns the jobs that hold a node: the first holder first for a flex node, in queue order for any
-// other node.
-func (s *Scene) HoldersOf(node string) []*slurm.Job {
-	if n := s.Node(node); n != nil {
-		return n.Holders
-	}
-	return s.named(node).holders
 }
 
 // HasJobOf reports whether a job that a group with the stamp was created for is, or may be, in the

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -33,8 +32,7 @@ func Lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 // than the job needs by at most this much is as good as a new one.
 const bootLoss = 5 * time.Minute
 
-// IsLeftover reports whether the instance of a rising node is older than the allocation of the node
-// to its present job, and cannot serve that job, for one of two reasons. Either the instance has had
+// isLeftover returns the value of Machine.Leftover. The instance cannot serve the job for one of two reasons. Either the instance has had
 // its time to boot: slurmctld ignores a slurmd that booted before the node was last powered up, so
 // the node can never register. Or its lease ends before the job could finish.
 //
@@ -42,9 +40,13 @@ const bootLoss = 5 * time.Minute
 // when the job was allocated the node, as after a requeue to the same node. The instance of a group
 // that jobs share was created for the job that held the node at that time. An instance that was
 // created for the node itself serves all jobs in the same way.
-func (s *Scene) IsLeftover(m *Node, in Machine) bool {
-	job, stamp := m.Owner(), in.Origin()
-	if m.Power != Rising || job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) {
+func (s builder) isLeftover(in Machine) bool {
+	m, stamp := in.Node, in.Origin
+	if m == nil || m.Power != Rising {
+		return false
+	}
+	job := m.Owner
+	if job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) {
 		return false
 	}
 	limit := m.Set.Flex.BootTimeout
@@ -104,21 +106,6 @@ func (in Machine) Ending() string {
 	return "maintenance of its host begins"
 }
 
-// EndOf returns when the node's lease ended, or when maintenance of its host started, according to
-// our reservations: to the second if a pass of this process saw the end, otherwise to the minute.
-// It reports false if neither has happened.
-func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
-	for _, h := range s.Holds {
-		if h.Kind == memo.LeaseHold && slices.Contains(h.Nodes, node) && s.IsOld(h.At, 0) && h.At.After(end) {
-			end, ended = h.At, true
-		}
-	}
-	if seen := s.Seen.Ends[node]; ended && seen.Truncate(time.Minute).Equal(end) && s.IsOld(seen, 0) {
-		end = seen
-	}
-	return end, ended
-}
-
 // End is when a job's first machine ends, and why.
 type End struct {
 	At   time.Time
@@ -131,7 +118,7 @@ type End struct {
 func (s builder) addEnds() {
 	for _, m := range s.Nodes {
 		for _, in := range m.Machines {
-			if in.Until().IsZero() || !s.Ours(in) {
+			if in.Until().IsZero() || !in.Ours {
 				continue
 			}
 			what := leaseEnds
@@ -163,7 +150,7 @@ func (s *Scene) ShortEnd(job *slurm.Job, m *Node) time.Time {
 		return time.Time{}
 	}
 	for _, in := range m.Machines {
-		if s.Ours(in) && in.Origin().Job != job.ID && s.Seen.Skew <= MaxSkew && isTooShort(in, job, s.Seen.Now, m.Set.Flex.MaxRunDuration) {
+		if in.Ours && in.Origin.Job != job.ID && s.Seen.Skew <= MaxSkew && isTooShort(in, job, s.Seen.Now, m.Set.Flex.MaxRunDuration) {
 			return in.Until()
 		}
 	}
@@ -180,9 +167,9 @@ func (s *Scene) ShortLease(job *slurm.Job) (first time.Time) {
 	longest := s.Seen.Now.Add(job.Limit.Duration - config.CloseEnough)
 	for _, d := range s.DoorsOf(job.ID) {
 		for _, name := range d.Nodes {
-			for _, in := range s.MachinesOf(name) {
+			for _, in := range s.Named(name).Machines {
 				end := in.End()
-				if d.Named() && s.Ours(in) && !end.IsZero() && end.Before(longest) && (first.IsZero() || end.Before(first)) {
+				if d.Named && in.Ours && !end.IsZero() && end.Before(longest) && (first.IsZero() || end.Before(first)) {
 					first = end
 				}
 			}
@@ -196,7 +183,7 @@ func (s *Scene) ShortLease(job *slurm.Job) (first time.Time) {
 // has exactly one machine and that machine is ours. until is then the start of the reservation; zero
 // if there is none.
 func (s *Scene) FreeUntil(m *Node) (until time.Time, known bool) {
-	if len(m.Machines) == 1 && s.HasMachine(m.Name) {
+	if len(m.Machines) == 1 && m.HasMachine() {
 		until = m.Machines[0].End().Truncate(time.Minute)
 		if known = !until.IsZero() || m.Set.Flex.MaxRunDuration == 0; until.IsZero() && known {
 			until = s.Seen.Now.Add(config.NoLease)

@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -62,17 +63,16 @@ func (l Loss) String() string {
 	return subject + "gone: deleted by somebody, or lost by Google"
 }
 
-// LossOf returns why the machine of a node that is up was lost; empty if it was not. If the lease
-// or maintenance ended the machine, LossOf also returns when. A machine that a list may show in a
+// lossOf returns why the machine of a node that is up was lost; empty if it was not. A machine that a list may show in a
 // moment does not count as lost, and neither does one with a stranger's machine in its place.
-func (s *Scene) LossOf(m *Node) (cause LossCause, ended time.Time) {
+func (s builder) lossOf(m *Node) (cause LossCause) {
 	if m.State.Power() != On || len(m.Requests) > 0 || s.isHidden(m) || m.MayShow || s.Seen.Inserted[m.Name] {
-		return "", time.Time{}
+		return ""
 	}
 	var leaseEnd time.Time
 	for _, in := range m.Machines {
 		if !in.Lost() || !s.Seen.Missed[m.Name] && !m.State.Has(slurm.NotResponding) { // the list may be old
-			return "", time.Time{}
+			return ""
 		}
 		cause, leaseEnd = Stopped, in.End()
 		switch {
@@ -82,31 +82,27 @@ func (s *Scene) LossOf(m *Node) (cause LossCause, ended time.Time) {
 			cause = Repaired
 		}
 	}
-	end, over := s.EndOf(m.Name)
-	switch {
-	case over && (m.Set.Flex.MaxRunDuration == 0 || cause == Stopped && end.Before(leaseEnd.Truncate(time.Minute))):
-		return Maintained, end
+	switch over := !m.Ended.IsZero(); {
+	case over && (m.Set.Flex.MaxRunDuration == 0 || cause == Stopped && m.Ended.Before(leaseEnd.Truncate(time.Minute))):
+		return Maintained
 	case over:
-		return LeaseEnded, end
+		return LeaseEnded
 	case s.Seen.Preempted[m.Name]:
-		cause = Preempted
-	case cause == "":
-		cause = Gone
+		return Preempted
 	}
-	return cause, time.Time{}
+	return cmp.Or(cause, Gone)
 }
 
-// IsLost reports whether the machine of a node that is up is certainly lost: two passes have found
+// isLost reports whether the machine of a node that is up is certainly lost: two passes have found
 // it lost, and every instance that Compute shows under its name is ours and was read. No group can
 // confirm the loss of a machine from bulk insert, and a list alone may omit a machine. Slurm must
 // therefore miss that machine too.
-func (s *Scene) IsLost(m *Node) bool {
-	cause, _ := s.LossOf(m)
-	if cause == Gone && m.Set.Flex.UseBulkInsert && !m.State.Has(slurm.NotResponding) {
+func (s builder) isLost(m *Node) bool {
+	if m.LostBy == Gone && m.Set.Flex.UseBulkInsert && !m.State.Has(slurm.NotResponding) {
 		return false
 	}
-	return cause != "" && s.Seen.Missed[m.Name] && !s.IsUnread(m) && !m.Doubted &&
-		!slices.ContainsFunc(m.Machines, func(in Machine) bool { return !s.Ours(in) })
+	return m.LostBy != "" && s.Seen.Missed[m.Name] && !m.IsUnread && !m.Doubted &&
+		!slices.ContainsFunc(m.Machines, func(in Machine) bool { return !in.Ours })
 }
 
 // IsTakenDown reports whether Slurm shows the node as DOWN because slurmflex set it DOWN for a lost
@@ -115,30 +111,42 @@ func (m *Node) IsTakenDown() bool {
 	return m.State.Base == slurm.Down && m.Power == On && memo.IsLost(m.Reason)
 }
 
-// Losses returns the machines that are gone while jobs hold their nodes.
-func (s *Scene) Losses() (losses []Loss) {
-	for _, m := range s.Nodes {
-		cause, ended := s.LossOf(m)
-		if cause == "" || m.Owner() == nil {
+// addLosses finds the lost machines, and joins the losses of the same jobs for the same cause.
+func (s builder) addLosses() {
+	for _, h := range s.Holds {
+		if h.Kind != memo.LeaseHold || !s.IsOld(h.At, 0) {
 			continue
 		}
-		l := Loss{NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Cause: cause, Certain: s.IsLost(m), Ended: ended}
+		for _, m := range s.NodesNamed(h.Nodes) {
+			m.Ended = Later(m.Ended, h.At)
+		}
+	}
+	for _, m := range s.Nodes {
+		if seen := s.Seen.Ends[m.Name]; !m.Ended.IsZero() && seen.Truncate(time.Minute).Equal(m.Ended) && s.IsOld(seen, 0) {
+			m.Ended = seen
+		}
+		m.LostBy = s.lossOf(m)
+		m.IsLost = s.isLost(m)
+		if m.LostBy == "" || m.Owner == nil {
+			continue
+		}
+		l := Loss{NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Cause: m.LostBy, Certain: m.IsLost, Ended: m.Ended}
 		for _, j := range m.Holders {
 			if j.State != slurm.JobCompleting {
 				l.Jobs = append(l.Jobs, j.ID)
 			}
 		}
-		at := slices.IndexFunc(losses, func(k Loss) bool {
-			return k.NodeSet == l.NodeSet && k.Cause == cause && k.Certain == l.Certain && k.Ended.Truncate(time.Minute).Equal(ended.Truncate(time.Minute)) && slices.Equal(k.Jobs, l.Jobs)
+		at := slices.IndexFunc(s.Losses, func(k Loss) bool {
+			return k.NodeSet == l.NodeSet && k.Cause == l.Cause && k.Certain == l.Certain && k.Ended.Truncate(time.Minute).Equal(l.Ended.Truncate(time.Minute)) && slices.Equal(k.Jobs, l.Jobs)
 		})
 		if at < 0 {
-			losses = append(losses, l)
-		} else {
-			losses[at].Nodes = append(losses[at].Nodes, m.Name)
-			if ended.Before(losses[at].Ended) {
-				losses[at].Ended = ended
-			}
+			s.Losses = append(s.Losses, l)
+			continue
+		}
+		first := &s.Losses[at]
+		first.Nodes = append(first.Nodes, m.Name)
+		if l.Ended.Before(first.Ended) {
+			first.Ended = l.Ended
 		}
 	}
-	return losses
 }

@@ -17,19 +17,36 @@ type Machine struct {
 	Owned *mig.Group // the cluster's group, usable or not
 	Maker *mig.Group // the group in Owned, if it is usable
 	Node  *Node
+
+	// slurmflex created it for this cluster, in a usable group or without a group.
+	Ours bool
+	// It is the cluster's: also in an unreadable group, or one that a newer slurmflex created.
+	Belongs bool
+	// The stamp of its group, or its own stamp if it is in no group; zero in a group of another cluster.
+	Origin mig.Stamp
+	// The group that it names as its creator denies that it is a member: it was abandoned, or is a copy
+	// with the same metadata. The group deletes no such instance, and slurmflex leaves it to the admin.
+	Outsider bool
+	// It is older than the allocation of its rising node to the present job, and cannot serve that job.
+	Leftover bool
 }
 
 func (s builder) addMachines() {
+	for id, members := range s.Seen.Members {
+		if of := noted(s.groups, id); members.Err == nil {
+			of.Members, of.namesMembers = members.All, true
+		}
+	}
 	s.Machines = make([]Machine, len(s.Seen.Instances))
 	var last mig.GroupID
-	var of *groupRecord
+	var of *Group
 	for i := range s.Machines {
 		in := &s.Seen.Instances[i]
 		if key := in.GroupID(); of == nil || key != last { // neighbours mostly belong to one group
 			last, of = key, noted(s.groups, key)
 		}
-		s.Machines[i] = Machine{Instance: in, Owned: of.owned, Maker: of.usable}
-		of.shown++
+		s.Machines[i] = s.machine(in, of)
+		of.Shown++
 		if !in.Leaving() {
 			of.staying++
 		}
@@ -42,40 +59,39 @@ func (s builder) addMachines() {
 		for next < len(s.Machines) && s.Machines[next].Name == s.Machines[i].Name {
 			next++
 		}
-		same := s.Machines[i:next]
-		if m := s.Node(same[0].Name); m != nil {
-			m.Machines = same
-			for j := range same {
-				same[j].Node = m
-			}
+		m := s.Node(s.Machines[i].Name)
+		for j := range s.Machines[i:next] {
+			s.Machines[i+j].Node = m
 		}
+		s.note(s.Machines[i].Name).Machines = s.Machines[i:next]
 		i = next
 	}
-}
-
-// Origin returns the stamp of the instance's group, or its own stamp if no group of ours created
-// it.
-func (in Machine) Origin() mig.Stamp {
-	if in.Maker != nil {
-		return in.Maker.Stamp
+	for i, in := range s.Machines {
+		s.Machines[i].Leftover = s.isLeftover(in)
 	}
-	return in.Stamp
 }
 
-// Ours reports whether slurmflex created the instance for this cluster, in a usable group or
-// without a group.
-func (s *Scene) Ours(in Machine) bool {
-	if in.Group == "" {
-		return in.Stamp.Cluster == s.Config.Cluster
+// machine returns the instance with what its group shows about it.
+func (s builder) machine(in *mig.Instance, of *Group) Machine {
+	m := Machine{Instance: in, Owned: of.Owned, Maker: of.Usable, Ours: of.Usable != nil, Belongs: of.Owned != nil}
+	switch {
+	case in.Group == "":
+		m.Origin = in.Stamp
+		m.Ours = in.Stamp.Cluster == s.Config.Cluster
+		m.Belongs = m.Ours
+	case of.Owned != nil:
+		m.Origin = of.Owned.Stamp
 	}
-	return in.Maker != nil
+	m.Outsider = of.namesMembers && !slices.ContainsFunc(of.Members, func(m mig.Member) bool {
+		return m.Name == in.Name && (m.Zone == "" || m.Zone == in.Zone)
+	})
+	return m
 }
 
-// Stays reports whether the node has an instance that will stay, and whether it has one that is
-// being deleted or will be.
-func (s *Scene) Stays(node string) (stays, leaves bool) {
-	for _, in := range s.MachinesOf(node) {
-		if in.Leaving() || in.Node != nil && s.IsLeftover(in.Node, in) {
+// Stays reports whether one of the instances will stay, and whether one is being deleted or will be.
+func (n *Named) Stays() (stays, leaves bool) {
+	for _, in := range n.Machines {
+		if in.Leaving() || in.Leftover {
 			leaves = true
 		} else {
 			stays = true
@@ -84,11 +100,9 @@ func (s *Scene) Stays(node string) (stays, leaves bool) {
 	return stays, leaves
 }
 
-// HasMachine reports whether the node has an instance of ours that will stay.
-func (s *Scene) HasMachine(node string) bool {
-	return slices.ContainsFunc(s.MachinesOf(node), func(in Machine) bool {
-		return s.Ours(in) && !in.Leaving() && (in.Node == nil || !s.IsLeftover(in.Node, in))
-	})
+// HasMachine reports whether one of the instances is ours and will stay.
+func (n *Named) HasMachine() bool {
+	return slices.ContainsFunc(n.Machines, func(in Machine) bool { return in.Ours && !in.Leaving() && !in.Leftover })
 }
 
 // IsBeingMade reports whether the call for the node's machine is in flight, or may have created a
@@ -97,14 +111,12 @@ func (s *Scene) IsBeingMade(node string) bool { return s.Seen.Asking[node] || s.
 
 // WithoutMachine returns the nodes without an instance of ours that will stay; see HasMachine.
 func (s *Scene) WithoutMachine(nodes []string) []string {
-	return slices.DeleteFunc(slices.Clone(nodes), s.HasMachine)
+	return slices.DeleteFunc(slices.Clone(nodes), func(name string) bool { return s.Named(name).HasMachine() })
 }
 
-// Present reports whether Compute still has anything for the node: an instance in any state, or a
+// Present reports whether Compute still has anything under the name: an instance in any state, or a
 // live request.
-func (s *Scene) Present(node string) bool {
-	return len(s.MachinesOf(node)) > 0 || len(s.RequestsOf(node)) > 0
-}
+func (n *Named) Present() bool { return len(n.Machines) > 0 || len(n.Requests) > 0 }
 
 // ResumeTimeoutReached is the reason that slurmctld sets on a node that did not boot within
 // ResumeTimeout. Slurm up to 24.11 appends it to the node's earlier reason and a colon.
@@ -123,42 +135,7 @@ func (m *Node) IsPoweredDown(in Machine) bool {
 // name.
 func (s *Scene) IsOrphaned(node string) bool {
 	_, _, known := s.Config.Find(node)
-	return !known && !s.named(node).held && !s.anyNode
-}
-
-// MachinesOf returns the instances with a name. Instances in different zones can have the same
-// name.
-func (s *Scene) MachinesOf(name string) []Machine {
-	if n := s.Node(name); n != nil {
-		return n.Machines
-	}
-	first, found := slices.BinarySearchFunc(s.Machines, name, func(in Machine, name string) int { return cmp.Compare(in.Name, name) })
-	if !found {
-		return nil
-	}
-	end := first
-	for end < len(s.Machines) && s.Machines[end].Name == name {
-		end++
-	}
-	return s.Machines[first:end]
-}
-
-// Belongs reports whether the instance belongs to the cluster, by its own stamp or by its group's.
-// Unlike Ours, it counts unreadable groups and groups that a newer slurmflex created.
-func (s *Scene) Belongs(in Machine) bool {
-	return in.Owned != nil || in.Group == "" && in.Stamp.Cluster == s.Config.Cluster
-}
-
-// StampOf returns the stamp of the instance's group, or the instance's own stamp if it is in no
-// group. It returns the zero stamp for a group of another cluster.
-func (s *Scene) StampOf(in Machine) mig.Stamp {
-	switch {
-	case in.Owned != nil:
-		return in.Owned.Stamp
-	case in.Group == "":
-		return in.Stamp
-	}
-	return mig.Stamp{}
+	return !known && !s.Named(node).Taken() && !s.anyNode
 }
 
 // OrphanedAfter is the age at which an instance or a request of ours without a node counts as

@@ -3,22 +3,47 @@ package scene
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/slurm"
 )
 
+// Named is what a pass has seen under the name of a node or an instance.
+type Named struct {
+	*slurm.Node              // nil: Slurm does not show it
+	Holders     []*slurm.Job // the jobs that hold it: the first holder first for a flex node, in queue order for any other node
+	Doubted     bool         // an unreadable job may hold it
+	Machines    []Machine    // the instances; in different zones, several can have the name
+	Requests    []Live       // live requests for it, in the order of their groups
+	MayShow     bool         // an instance may exist although no list shows it
+	Unread      string       // what could not be read about it; empty: all of it was read
+}
+
 // Node is a flex node that Slurm shows.
 type Node struct {
-	*slurm.Node
-	record
-	Set      *config.NodeSet
-	Index    int
-	Power    slurm.Power
-	Holders  []*slurm.Job // the jobs that hold the node, the first holder first
-	Machines []Machine    // its instances
-	Doubted  bool         // an unreadable job may hold it
-	At       int          // its index in Scene.Nodes
+	Named
+	Set    *config.NodeSet
+	Index  int
+	Static bool // one of its nodeset's static nodes
+	Power  slurm.Power
+	Owner  *slurm.Job // the first of the holders that is not completing; nil: no such job
+	At     int        // its index in Scene.Nodes
+	// Something in the cloud that concerns the node, or its whole region, could not be read.
+	IsUnread bool
+
+	// When its lease ended, or maintenance of its host started, according to our reservations: to the
+	// second if a pass of this process saw the end, otherwise to the minute; zero: neither has happened.
+	Ended  time.Time
+	LostBy LossCause // why its machine was lost although the node is up; empty: it was not
+	IsLost bool      // it is certainly lost
+
+	Unhealthy string // why its machine failed its health check; empty: it did not
+	// It is out of service only until its machine passes its health check or is replaced.
+	IsChecked bool
+	// A health check has drained it, and its machine is gone: the check may have ended after the node
+	// was powered down.
+	IsDrainedInVain bool
 
 	Cover bool // a cover closes it now
 	Busy  bool // the cover over busy nodes has it
@@ -39,7 +64,7 @@ func (s builder) addNodes() {
 		n := &s.Seen.Nodes[i]
 		set, index, ok := s.Config.Find(n.Name)
 		if !ok || set.Flex == nil {
-			s.note(n.Name).node = n
+			s.note(n.Name).Node = n
 			continue
 		}
 		if s.table[set] == nil {
@@ -48,7 +73,7 @@ func (s builder) addNodes() {
 		if s.table[set][index] != nil {
 			continue
 		}
-		all[i] = Node{Node: n, Set: set, Index: index, Power: n.State.Power()}
+		all[i] = Node{Named: Named{Node: n}, Set: set, Index: index, Static: set.IsStatic(index), Power: n.State.Power()}
 		s.table[set][index] = &all[i]
 		s.Nodes = append(s.Nodes, &all[i])
 	}
@@ -60,9 +85,8 @@ func (s builder) addNodes() {
 	}
 }
 
-// Owner returns the first holder of the node, among those that hold it and are not
-// completing; nil if no such job exists.
-func (m *Node) Owner() *slurm.Job {
+// owner returns the value of Owner for the present holders.
+func (m *Node) owner() *slurm.Job {
 	for _, j := range m.Holders {
 		if j.State != slurm.JobCompleting {
 			return j
@@ -84,7 +108,7 @@ func (m *Node) IsWithdrawn() bool {
 }
 
 // Taken reports whether a job holds the node, or an unreadable job may hold it.
-func (m *Node) Taken() bool { return len(m.Holders) > 0 || m.Doubted }
+func (n *Named) Taken() bool { return len(n.Holders) > 0 || n.Doubted }
 
 // AddJobs appends the jobs that hold the node to known, without duplicates.
 func (m *Node) AddJobs(known []*slurm.Job) []*slurm.Job {
@@ -95,10 +119,6 @@ func (m *Node) AddJobs(known []*slurm.Job) []*slurm.Job {
 	}
 	return known
 }
-
-// IsUnread reports whether something in the cloud that concerns the node, or its whole region,
-// could not be read.
-func (s *Scene) IsUnread(m *Node) bool { return s.Unseen(m.Set.Region) || m.unread != "" }
 
 // Node returns the flex node with that name; nil if Slurm does not show it.
 func (s *Scene) Node(name string) *Node {
@@ -119,11 +139,10 @@ func (s *Scene) NodesNamed(names []string) (nodes []*Node) {
 	return nodes
 }
 
-// Shown returns the node with that name as Slurm shows it, whether or not it is a flex node; nil if
-// Slurm does not show it.
-func (s *Scene) Shown(name string) *slurm.Node {
-	if n := s.Node(name); n != nil {
-		return n.Node
+// Named returns what the pass has seen under a name, whether or not it is a flex node's.
+func (s *Scene) Named(name string) *Named {
+	if m := s.Node(name); m != nil {
+		return &m.Named
 	}
-	return s.named(name).node
+	return cmp.Or(s.strays[name], &Named{})
 }

@@ -11,9 +11,6 @@ type Problem struct {
 	Text  string `json:"problem"`
 }
 
-// String returns the text.
-func (p Problem) String() string { return p.Text }
-
 // Problems is a list of different problems.
 type Problems []Problem
 

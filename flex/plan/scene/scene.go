@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -28,18 +27,21 @@ type Scene struct {
 	UsableGroups []*mig.Group
 	Nodes        []*Node   // the flex nodes that Slurm shows, sorted by nodeset and index
 	Machines     []Machine // all instances, sorted by name and zone
-	Holds        []Hold    // our reservations, in Slurm's order
-	Doors        []*Door   // those for jobs that wait pending, in the same order
+	Live         []Live    // the live requests of usable groups, oldest first
+	Losses       []Loss    // the machines that are gone while jobs hold their nodes
+	// The flex nodesets, with what concerns all their nodes.
+	Sets  map[*config.NodeSet]*NodeSet
+	Holds []Hold  // our reservations, in Slurm's order
+	Doors []*Door // those for jobs that wait pending, in the same order
 	// Every job in the queue, in any state; nil: its row could not be read.
 	Jobs     map[uint32]*slurm.Job
 	Ends     map[uint32]End // when the first machine of each job ends, if that is known
 	Problems Problems       // the rows, instances and groups that slurmflex left alone
 
-	table  map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
-	strays map[string]*record           // other names of nodes and instances
-	groups map[mig.GroupID]*groupRecord // the cluster's groups, and the groups of all instances
-	sets   map[string]*setRecord        // by nodeset
-	hidden map[string]string            // see Snapshot.Hidden
+	table  map[*config.NodeSet][]*Node // the same nodes at their indexes; nil where Slurm shows none
+	strays map[string]*Named           // other names of nodes and instances
+	groups map[mig.GroupID]*Group      // the cluster's groups, and the groups of all instances
+	hidden map[string]string           // see Snapshot.Hidden
 	// The users of the jobs in the queue, by the jobs that may share a group; see mig.Sharers.
 	sharers map[mig.Stamp]string
 	covers  []Hold // the reservations that close powered-down nodes
@@ -47,39 +49,18 @@ type Scene struct {
 	anyJob, anyNode bool // an unreadable job may have any ID, or hold any node
 	anyHold         bool // a reservation is unreadable
 
-	recalled *Scene // see Recalled
-}
-
-// record holds what is known about the name of a node or an instance.
-type record struct {
-	node     *slurm.Node  // as Slurm shows it; only for names that are not flex nodes
-	Requests []Live       // live requests that name it, in the order of their groups
-	MayShow  bool         // an instance of that name may exist although no list shows it
-	unread   string       // why something about the name could not be read
-	held     bool         // a job holds it; counts only for names that are not flex nodes
-	holders  []*slurm.Job // the readable jobs that hold it; only for names that are not flex nodes
-}
-
-// groupRecord holds a group and how many instances the list shows in it.
-type groupRecord struct {
-	owned          *mig.Group // nil: not one of the cluster's
-	usable         *mig.Group // nil: not one of the cluster's, not read, or created by a newer slurmflex
-	shown, staying int        // all instances, and those that are not being deleted
-	unread         string     // why something about the group could not be read
-}
-
-// setRecord holds what is known about a nodeset as a whole.
-type setRecord struct {
-	ahead bool // one of its groups has a request that does not show yet
-	boots *Boots
-	block *memo.Block // an admin's
+	// The scene with each unread region as it was last known, or this scene if no unread region was ever
+	// read. It is for display, and for what counts towards limits. No other decision uses it.
+	Recalled *Scene
 }
 
 // Of builds the scene of a snapshot.
 func Of(cfg *config.Config, snap Snapshot) *Scene {
 	s := build(cfg, snap)
+	s.Recalled = s
 	if len(snap.LastKnown) > 0 {
-		s.recalled = build(cfg, snap.recall())
+		s.Recalled = build(cfg, snap.recall())
+		s.Recalled.Recalled = s.Recalled
 	}
 	return s
 }
@@ -92,9 +73,9 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 		Config: cfg, Seen: snap,
 		Regions: snap.Regions(cfg),
 		table:   map[*config.NodeSet][]*Node{},
-		strays:  map[string]*record{},
-		groups:  make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
-		sets:    map[string]*setRecord{},
+		strays:  map[string]*Named{},
+		groups:  make(map[mig.GroupID]*Group, len(snap.Groups)),
+		Sets:    map[*config.NodeSet]*NodeSet{},
 		Jobs:    make(map[uint32]*slurm.Job, len(snap.Jobs)),
 		sharers: map[mig.Stamp]string{},
 		Ends:    map[uint32]End{},
@@ -118,27 +99,18 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 	s.sortGroups()
 	for _, m := range s.Nodes {
 		slices.SortFunc(m.Holders, s.byClaim(m))
+		m.Owner = m.owner()
 	}
 	s.addMachines()
 	s.addEnds()
 	s.noteUnread()
+	s.countMembers()
 	for _, g := range s.UsableGroups {
 		s.noteHidden(g)
-		if s.Creates(g) {
-			noted(s.sets, g.Stamp.NodeSet).ahead = true
-		}
 	}
-	s.lookAtBoots()
+	s.lookAtSets()
+	s.addLosses()
 	return s.Scene
-}
-
-// Recalled returns the scene with each unread region as it was last known, or the scene itself if
-// no unread region was ever read. It is for display, and for what counts towards limits. No other decision uses it.
-func (s *Scene) Recalled() *Scene {
-	if s.recalled == nil {
-		return s
-	}
-	return s.recalled
 }
 
 // Unseen reports whether the pass did not read the region, or could not. slurmflex does nothing in
@@ -147,18 +119,10 @@ func (s *Scene) Unseen(region string) bool {
 	return s.Seen.Unseen[region] != nil || !slices.Contains(s.Regions, region)
 }
 
-// named returns the record of a name, or an empty record if nothing is known about the name.
-func (s *Scene) named(name string) record {
-	if n := s.Node(name); n != nil {
-		return n.record
-	}
-	return known(s.strays, name)
-}
-
 // note returns the record of a name, for the caller to fill in.
-func (s builder) note(name string) *record {
-	if n := s.Node(name); n != nil {
-		return &n.record
+func (s builder) note(name string) *Named {
+	if m := s.Node(name); m != nil {
+		return &m.Named
 	}
 	return noted(s.strays, name)
 }
@@ -169,14 +133,6 @@ func noted[K comparable, R any](records map[K]*R, key K) *R {
 		records[key] = new(R)
 	}
 	return records[key]
-}
-
-// known returns the record under the key, or an empty record.
-func known[K comparable, R any](records map[K]*R, key K) (r R) {
-	if noted := records[key]; noted != nil {
-		r = *noted
-	}
-	return r
 }
 
 // MachineType returns the machine type in the nodeset's template, or the nodeset's name if the

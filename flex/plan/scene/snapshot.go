@@ -203,27 +203,6 @@ func LimitsOf(rec slurm.JobRecord) JobLimits {
 	return JobLimits{wait, then, rec.Deadline, rec.MinTime}
 }
 
-// Reach is a way to warn a running job before its nodes end.
-type Reach string
-
-// The ways to warn. A signal kills a script that does not catch it, so slurmflex sends it only if
-// the job's owner asked for it.
-const (
-	BySignal   Reach = "signal"   // its --comment has slurmflex:signal
-	ByTerminal Reach = "terminal" // its owner waits in salloc or srun
-)
-
-// ReachOf returns how to warn the job of a record; empty if only its AdminComment can warn it.
-func ReachOf(rec slurm.JobRecord) Reach {
-	switch {
-	case !rec.Batch:
-		return ByTerminal
-	case memo.AsksSignal(rec.Comment):
-		return BySignal
-	}
-	return ""
-}
-
 // LastKnown holds the last known content of a region, and when it was read.
 type LastKnown struct {
 	At        time.Time

@@ -1,7 +1,6 @@
 package scene
 
 import (
-	"cmp"
 	"slices"
 
 	"slurmflex/mig"
@@ -33,10 +32,7 @@ func (s builder) skipRows() {
 			}
 		}
 		for _, name := range row.Nodes {
-			s.note(name).held = true
-			if m := s.Node(name); m != nil {
-				m.Doubted = true
-			}
+			s.note(name).Doubted = true
 		}
 	}
 }
@@ -57,27 +53,27 @@ func (s builder) isFree(m *Node) bool {
 func (s builder) noteUnread() {
 	for name, region := range s.hidden {
 		if m := s.Node(name); m != nil && !s.Unseen(m.Set.Region) {
-			m.unread = "region " + region + ", where " + name + " had a machine or request, could not be read"
+			m.Unread = "region " + region + ", where " + name + " had a machine or request, could not be read"
 		}
 	}
 	for _, in := range s.Machines {
 		if in.Unread != "" {
-			s.note(in.Name).unread = s.Problems.Add("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", in.Name, in.Zone, in.Unread)
+			s.note(in.Name).Unread = s.Problems.Add("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", in.Name, in.Zone, in.Unread)
 		}
 	}
-	groups := slices.Clone(s.Seen.Groups)
-	slices.SortFunc(groups, func(a, b mig.Group) int {
-		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
-	})
-	for _, g := range groups {
+	byID := func(a, b mig.Group) int { return a.ID().Compare(b.ID()) }
+	for _, g := range slices.SortedFunc(slices.Values(s.Seen.Groups), byID) { // also those with an unreadable stamp
 		if g.Unread == "" || g.Stamp.Newer() {
 			continue
 		}
 		what := s.Problems.Add("unread-group", g.Name, "group %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", g.Name, g.Region, g.Unread)
-		noted(s.groups, g.ID()).unread = what
+		noted(s.groups, g.ID()).Unread = what
 		for _, name := range s.concerns(g) {
-			s.note(name).unread = what
+			s.note(name).Unread = what
 		}
+	}
+	for _, m := range s.Nodes {
+		m.IsUnread = s.Unseen(m.Set.Region) || m.Unread != ""
 	}
 }
 
@@ -104,10 +100,3 @@ func (s builder) concerns(g mig.Group) []string {
 // isHidden reports whether the node's region could not be read, or the region where the node had a
 // machine or request before its nodeset was moved.
 func (s *Scene) isHidden(m *Node) bool { return s.Unseen(m.Set.Region) || s.hidden[m.Name] != "" }
-
-// Unread describes what could not be read about a node or an instance; empty if all of it was read.
-func (s *Scene) Unread(name string) string { return s.named(name).unread }
-
-// UnreadGroup describes what could not be read about a group; empty if all of it was read or no
-// such group exists.
-func (s *Scene) UnreadGroup(id mig.GroupID) string { return known(s.groups, id).unread }

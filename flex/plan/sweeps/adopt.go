@@ -27,7 +27,7 @@ func (b *budget) adopt() {
 			}
 		}
 		b.deleteOff(g)
-		if len(live) == 0 && b.InGroup(g.ID()) == 0 && !unaccounted(b.Scene, g) && !b.MayHold(&g) {
+		if of := b.Group(g.ID()); len(live) == 0 && of.Shown == 0 && !unaccounted(b.Scene, g) && !of.MayHold {
 			b.do(action.DeleteGroup{Of: action.ForGroup(&g), Why: why})
 		}
 	}
@@ -48,7 +48,7 @@ func (b *budget) deleteOff(g mig.Group) {
 	off := map[action.Why][]mig.Instance{}
 	for _, in := range b.Machines {
 		m := in.Node
-		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || b.IsOutsider(*in.Instance) || m == nil || m.Power != scene.Off || m.Taken() {
+		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || in.Outsider || m == nil || m.Power != scene.Off || m.Taken() {
 			continue
 		}
 		why := action.Why(asked)

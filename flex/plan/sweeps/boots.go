@@ -1,7 +1,6 @@
 package sweeps
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -16,23 +15,23 @@ import (
 // machines are deleted. A job that waits for the node behind a door keeps the door and its other
 // machines. Its owner is notified first.
 func replaceUnhealthy(s *Step) {
-	for _, set := range s.Config.FlexSets() {
-		b := s.Boots(set)
-		for _, name := range slices.Sorted(maps.Keys(b.Unhealthy)) {
-			m, why := s.Node(name), rules.HealthText(name, b.Unhealthy[name])
-			change := powerDown("power_down_force", why, name)
-			if _, ok := memo.CheckResult(m.Comment); ok {
-				change.Comment = new(string)
-			}
-			if record := rules.FailedBoots(s.Wanted, change.Nodes)[name]; record != "" {
-				change.Extra = &record
-			}
-			if job := m.Owner(); job != nil {
-				change.Jobs = []uint32{job.ID}
-				s.notify(job.ID, memo.Done{Deed: memo.Again, Reason: why}.String(), change.About().Queue)
-			}
-			s.do(change)
+	for _, m := range s.Nodes {
+		if m.Unhealthy == "" {
+			continue
 		}
+		why := rules.HealthText(m.Name, m.Unhealthy)
+		change := powerDown("power_down_force", why, m.Name)
+		if _, ok := memo.CheckResult(m.Comment); ok {
+			change.Comment = new(string)
+		}
+		if record := rules.FailedBoots(s.Wanted, change.Nodes)[m.Name]; record != "" {
+			change.Extra = &record
+		}
+		if job := m.Owner; job != nil {
+			change.Jobs = []uint32{job.ID}
+			s.notify(job.ID, memo.OwnComment+memo.Done{Deed: memo.Again, Reason: why}.String(), action.About(change).Queue)
+		}
+		s.do(change)
 	}
 }
 
@@ -40,17 +39,17 @@ func replaceUnhealthy(s *Step) {
 // without registering. It counts the failed boots of nodes whose instances are replaced.
 func powerDownLate(s *Step) {
 	for _, set := range s.Config.FlexSets() {
-		b, reason := s.Boots(set), rules.BootText(set)
+		b, reason := s.Sets[set], rules.BootText(set)
 		records := rules.FailedBoots(s.Wanted, b.Late)
 		for _, name := range b.Late {
 			m, change := s.Node(name), action.SetNodes{Nodes: []string{name}, Why: action.Why(reason)}
-			if m.Owner() == nil {
+			if m.Owner == nil {
 				change = powerDown("power_down_force", reason, name)
 			}
 			if record := records[name]; record != "" {
 				change.Extra = &record
 			}
-			if m.Owner() == nil || change.Extra != nil && isReplaced(s.Wanted, m) && !b.Records[name].Last.Equal(b.LastMade(m).Truncate(time.Second)) {
+			if m.Owner == nil || change.Extra != nil && isReplaced(s.Wanted, m) && !b.Records[name].Last.Equal(b.LastMade(m).Truncate(time.Second)) {
 				s.do(change)
 			}
 		}
@@ -61,14 +60,14 @@ func powerDownLate(s *Step) {
 // wait for it keep the node, because Slurm would end them without it.
 func isReplaced(w *demand.Wanted, m *scene.Node) bool {
 	c := w.ClaimOf(m)
-	return c != nil && c.Job != nil && slices.Contains(w.Boots(m.Set).Late, m.Name) && rules.Keeps(w.Scene, c)
+	return c != nil && c.Job != nil && slices.Contains(w.Sets[m.Set].Late, m.Name) && rules.Keeps(w.Scene, c)
 }
 
 // forgetBoots clears the records of failed boots and blocks that no longer count.
 func forgetBoots(s *Step) {
 	var nodes []string
 	for _, set := range s.Config.FlexSets() {
-		nodes = append(nodes, s.Boots(set).Recovered...)
+		nodes = append(nodes, s.Sets[set].Recovered...)
 	}
 	empty := ""
 	s.do(action.SetNodes{Nodes: nodes, Extra: &empty, Why: "the record no longer counts"})

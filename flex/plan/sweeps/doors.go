@@ -56,10 +56,10 @@ func keepDoors(s *Step) {
 		switch stage, why := demand.StageOf(s.Scene, d); {
 		case len(d.Nodes) == 0:
 			uses(job, d.Address, true, action.Why(why))
-		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded && (stage != demand.DoorReady || !d.Named()):
+		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded && (stage != demand.DoorReady || !d.Named):
 			// Slurm opens the door without an action of ours, but perhaps after it has powered down the machines.
 		case stage == demand.DoorEnded || stage == demand.DoorBroken || stage == demand.DoorLate:
-			end := action.DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named(), Why: action.Why(why)}
+			end := action.DeleteReservation{OfReservation: of, Job: job, Address: d.Address, Unused: !d.Named, Why: action.Why(why)}
 			if stage == demand.DoorLate {
 				end.Late = cmp.Or(d.Job.Reason, "None")
 			}
@@ -70,25 +70,25 @@ func keepDoors(s *Step) {
 			switch start := now.Add(demand.KeptFor); {
 			case d.End.After(d.Start.Add(demand.DoorPurge)):
 				moves(slurm.ReservationChange{Start: start, End: start.Add(demand.DoorPurge)}, action.Why(why))
-			case d.Named() && !isBusy(s.Scene, d):
+			case d.Named && !isBusy(s.Scene, d):
 				uses(job, d.Address, true, action.Why(why))
 			}
 			s.Soon = true // Slurm plans the job again
-		case !d.Opened(now) && (s.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(s.Scene, d.Job)):
+		case !d.Opened && (s.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(s.Scene, d.Job)):
 			moves(slurm.ReservationChange{Start: now}, "jobs are to wait configuring")
 		case s.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
-		case stage == demand.DoorBooting && s.Handed.Leaves[d] && d.Named():
+		case stage == demand.DoorBooting && s.Handed.Leaves[d] && d.Named:
 			uses(job, d.Address, true, "idle machines fit the job")
-		case !d.Named() && isBest(s.Scene, d) && !s.Handed.Leaves[d]:
+		case !d.Named && isBest(s.Scene, d) && !s.Handed.Leaves[d]:
 			uses(job, d.Address, false, "the machines are for this job")
 			s.Soon = true // the job uses its reservation
-		case stage == demand.DoorReady && d.Named():
+		case stage == demand.DoorReady && d.Named:
 			moves(slurm.ReservationChange{Start: now}, "all machines of its job have registered")
 			s.Soon = true // the job starts
 		case stage == demand.DoorStarting:
 			s.Soon = true // the job starts
-		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened(now):
+		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened:
 			s.Soon = s.Soon || demand.StartsLater(s.Scene, d.Job, 0) // Slurm lets the job start
 			if start := pushed(s.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery {
 				moves(slurm.ReservationChange{Start: start}, "its machines are still to come")
@@ -109,8 +109,8 @@ func isBest(s *scene.Scene, d *scene.Door) bool {
 	ours := progressOf(s, d)
 	return !slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool {
 		theirs := progressOf(s, r)
-		if theirs == ours && ours == 2 && r.Named() != d.Named() {
-			return r.Named()
+		if theirs == ours && ours == 2 && r.Named != d.Named {
+			return r.Named
 		}
 		return theirs > ours || theirs == ours && r.Place < d.Place
 	})
@@ -137,7 +137,7 @@ type NearDoor struct {
 // NearDoors returns the doors that may open at any time.
 func NearDoors(s *scene.Scene) (near []NearDoor) {
 	for _, d := range s.Doors {
-		if stage, _ := demand.StageOf(s, d); stage != demand.DoorBooting || !isBest(s, d) || d.Opened(s.Seen.Now) || demand.StartsLater(s, d.Job, 0) {
+		if stage, _ := demand.StageOf(s, d); stage != demand.DoorBooting || !isBest(s, d) || d.Opened || demand.StartsLater(s, d.Job, 0) {
 			continue
 		}
 		var nodes []string
@@ -156,7 +156,7 @@ func NearDoors(s *scene.Scene) (near []NearDoor) {
 func NodesInUse(s *scene.Scene) (names []string) {
 	sets := demand.Covered(s)
 	for _, m := range s.Nodes {
-		if sets[m.Set] && m.Power == scene.On && m.Busy && m.Door == nil && len(m.Holders) > 0 && !m.State.IsIdle() && (m.Set.Flex.KeepIdle > 0 || m.Set.IsStatic(m.Index)) {
+		if sets[m.Set] && m.Power == scene.On && m.Busy && m.Door == nil && len(m.Holders) > 0 && !m.State.IsIdle() && (m.Set.Flex.KeepIdle > 0 || m.Static) {
 			names = append(names, m.Name)
 		}
 	}
@@ -173,7 +173,7 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 		return start
 	}
 	for _, m := range s.NodesNamed(d.Nodes) {
-		if m.Power != scene.On || m.Set.IsStatic(m.Index) || s.Seen.SuspendTime == 0 || m.LastBusyTime.IsZero() {
+		if m.Power != scene.On || m.Static || s.Seen.SuspendTime == 0 || m.LastBusyTime.IsZero() {
 			continue
 		}
 		if last := m.LastBusyTime.Add(s.Seen.SuspendTime - time.Minute); last.Before(start) {
@@ -187,7 +187,7 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 // nodes that booted before the job lost others.
 func mayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
 	return len(demand.Survivors(s, d)) > 0 || slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool {
-		return m.Set.Flex.Salvage && s.IsUnread(m) && m.Power == scene.On && m.BootTime.Before(d.At)
+		return m.Set.Flex.Salvage && m.IsUnread && m.Power == scene.On && m.BootTime.Before(d.At)
 	})
 }
 
@@ -247,7 +247,7 @@ var covers = []memo.Cover{memo.BusyCover, memo.ColdCover, memo.WarmCover}
 func keepCovers(s *Step) {
 	if !s.Seen.Promises {
 		for _, h := range slices.Concat(s.Covers(memo.ColdCover), s.Covers(memo.BusyCover)) {
-			if s.IsOld(scene.RaisedAt(h), coverForgotten) {
+			if s.IsOld(h.Raised, coverForgotten) {
 				s.deleteReservation(h.Name, "no daemon has kept this reservation up for an hour")
 			}
 		}
@@ -341,9 +341,9 @@ func coverOf(w *demand.Wanted, m *scene.Node) memo.Cover {
 	s := w.Scene
 	isIdle := m.Power == scene.On && m.Door == nil && len(m.Holders) == 0
 	switch {
-	case m.Set.IsStatic(m.Index) && (m.Taken() || m.Door != nil):
+	case m.Static && (m.Taken() || m.Door != nil):
 		return memo.BusyCover
-	case m.Set.IsStatic(m.Index):
+	case m.Static:
 		return ""
 	case demand.IsOpenToPlans(s, m):
 		return memo.ColdCover
@@ -355,7 +355,7 @@ func coverOf(w *demand.Wanted, m *scene.Node) memo.Cover {
 
 // isOver reports whether an idle node has been kept for long enough.
 func isOver(s *scene.Scene, m *scene.Node) bool {
-	end, _ := endingOf(s, m)
+	end, _ := endingOf(m)
 	until := scene.KeptUntil(m.Set, *m.Node, end)
 	return !until.IsZero() && s.IsOld(until, 0)
 }

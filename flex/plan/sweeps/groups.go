@@ -25,7 +25,7 @@ const (
 func deleteGroups(s *Step) {
 	for _, g := range s.UsableGroups {
 		key := g.ID()
-		if s.GroupOf[key] || len(g.Live()) > 0 || s.InGroup(key) > 0 || !done(s.Scene, g) || s.isYoung(g.Created) {
+		if s.GroupOf[key] || len(g.Live()) > 0 || s.Group(key).Shown > 0 || !done(s.Scene, g) || s.isYoung(g.Created) {
 			continue
 		}
 		s.do(action.DeleteGroup{Of: action.ForGroup(g), Why: "it is empty and no job waits for it"})
@@ -49,7 +49,7 @@ func (s *Step) isYoung(created time.Time) bool {
 func deleteRequests(s *Step) {
 	for _, g := range s.UsableGroups {
 		key := g.ID()
-		if s.InGroup(key) == 0 && len(g.Live()) == 0 {
+		if s.Group(key).Shown == 0 && len(g.Live()) == 0 {
 			continue // the group itself is deleted, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
@@ -73,7 +73,7 @@ func stillCounts(w *demand.Wanted, g *mig.Group, r mig.Request) bool {
 // shows reports whether the request created machines that exist or may exist.
 func shows(s *scene.Scene, r mig.Request) bool {
 	return r.State == mig.Succeeded && slices.ContainsFunc(r.Instances, func(n string) bool {
-		return len(s.MachinesOf(n)) > 0 || s.MayShow(n)
+		return len(s.Named(n).Machines) > 0 || s.Named(n).MayShow
 	})
 }
 
@@ -81,8 +81,8 @@ func shows(s *scene.Scene, r mig.Request) bool {
 // attempts, and it neither hides a request nor the machine of a node in use, according to both the
 // lists and the group's own count.
 func done(s *scene.Scene, g *mig.Group) bool {
-	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && scene.HasJobOf(s, g.Stamp)) && !unaccounted(s, *g) && !s.Creates(g) && !s.MayHold(g)
+	of, counts := s.Group(g.ID()), slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
+	return !(counts && scene.HasJobOf(s, g.Stamp)) && !unaccounted(s, *g) && !of.Creates && !of.MayHold
 }
 
 // unaccounted reports whether the group created a machine that could not be read, or the machine of
@@ -93,7 +93,7 @@ func unaccounted(s *scene.Scene, g mig.Group) bool {
 			continue
 		}
 		for _, name := range r.Instances {
-			if s.Unread(name) != "" {
+			if s.Named(name).Unread != "" {
 				return true
 			}
 			if m := s.Node(name); m != nil && m.Power != scene.Off && !isElsewhere(s, name, g) {
@@ -107,9 +107,9 @@ func unaccounted(s *scene.Scene, g mig.Group) bool {
 // isElsewhere reports whether a live request names the node, or another group of ours created its
 // machine. The latter counts only if both the machine and the record of a request name that group.
 func isElsewhere(s *scene.Scene, node string, g mig.Group) bool {
-	return len(s.RequestsOf(node)) > 0 || slices.ContainsFunc(s.MachinesOf(node), func(in scene.Machine) bool {
+	return len(s.Named(node).Requests) > 0 || slices.ContainsFunc(s.Named(node).Machines, func(in scene.Machine) bool {
 		if in.Maker == nil {
-			return s.Ours(in)
+			return in.Ours
 		}
 		return in.Maker.Name != g.Name && slices.ContainsFunc(in.Maker.Requests, func(r mig.Request) bool { return r.Names(node) })
 	})

@@ -18,16 +18,16 @@ import (
 func powerDownKept(s *Step) {
 	sets := demand.Covered(s.Scene)
 	for _, m := range s.Nodes {
-		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || s.IsUnread(m) || isOpen(s.Wanted, m, sets) || s.IsKept(m) {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Static || m.State.Has(slurm.PowerDown) || m.IsUnread || isOpen(s.Wanted, m, sets) || s.IsKept(m) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
-			if isLeft(s.Wanted, m) || sets[m.Set] && m.Cover && wasForAJob(m) {
+			if isLeft(m) || sets[m.Set] && m.Cover && wasForAJob(m) {
 				s.do(powerDown("power_down", "its job has left it", m.Name))
 			}
 			continue
 		}
-		end, ends := endingOf(s.Scene, m)
+		end, ends := endingOf(m)
 		until := scene.KeptUntil(m.Set, *m.Node, end)
 		if until.IsZero() || !s.IsOld(until, 0) {
 			continue
@@ -43,7 +43,7 @@ func powerDownKept(s *Step) {
 // wasForAJob reports whether the node's machine was created for a job, not for an admin who powered
 // up the node.
 func wasForAJob(m *scene.Node) bool {
-	return slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return in.Origin().ForJobs() })
+	return slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return in.Origin.ForJobs() })
 }
 
 // isOpen reports whether Slurm would allocate the node to a waiting job as soon as it is powered
@@ -53,9 +53,9 @@ func isOpen(w *demand.Wanted, m *scene.Node, sets map[*config.NodeSet]bool) bool
 }
 
 // endingOf returns when the node's machine ends, and the reason; zero if it never ends.
-func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
+func endingOf(m *scene.Node) (end time.Time, ends string) {
 	for _, in := range m.Machines {
-		if s.Ours(in) && !in.Until().IsZero() {
+		if in.Ours && !in.Until().IsZero() {
 			end, ends = in.Until(), in.Ending()
 		}
 	}
@@ -64,6 +64,6 @@ func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
 
 // isLeft reports whether the machine of an idle node in a nodeset with salvage was created for a
 // job that has left the node. A machine that the cover closes may still get a door.
-func isLeft(w *demand.Wanted, m *scene.Node) bool {
-	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && w.HasMachine(m.Name) && wasForAJob(m)
+func isLeft(m *scene.Node) bool {
+	return m.Set.Flex.Salvage && !m.Cover && len(m.Machines) == 1 && m.HasMachine() && wasForAJob(m)
 }

@@ -18,7 +18,7 @@ func deleteInstances(s *Step) {
 	gone := map[mig.GroupID][]mig.Instance{} // instances without a group have the zero ID
 	why := map[mig.GroupID]action.Why{}      // the reason for the last instance
 	for _, in := range s.Machines {
-		if !s.Ours(in) {
+		if !in.Ours {
 			continue
 		}
 		reason := b.useless(in)
@@ -39,7 +39,7 @@ func deleteInstances(s *Step) {
 		if key == (mig.GroupID{}) {
 			s.do(action.DeleteVMs{Instances: gone[key], Why: why[key]})
 		} else {
-			s.do(action.DeleteInstances{Of: action.ForGroup(s.Group(key)), Instances: gone[key], Why: why[key]})
+			s.do(action.DeleteInstances{Of: action.ForGroup(s.Group(key).Usable), Instances: gone[key], Why: why[key]})
 		}
 		s.Soon = true // they will be gone
 	}
@@ -70,7 +70,7 @@ func (b *budget) useless(in scene.Machine) (why string) {
 	switch {
 	case in.Unread != "":
 		return ""
-	case b.IsOutsider(*in.Instance):
+	case in.Outsider:
 		return ""
 	case m != nil && (m.Doubted || b.IsKept(m)):
 		return ""
@@ -80,7 +80,7 @@ func (b *budget) useless(in scene.Machine) (why string) {
 		return b.unasked("its node is powered down, and Slurm does not know that it ever was up")
 	case m != nil && stopped && (m.Power == scene.Rising || m.State.Has(slurm.NotResponding)):
 		return b.unasked("it is stopped, and cannot be started again")
-	case m != nil && b.IsLeftover(m, in):
+	case in.Leftover:
 		return b.unasked("it is from before its node was last allocated, and cannot serve the job that waits there")
 	case m != nil && isReplaced(b.Wanted, m):
 		return b.unasked("it did not join Slurm within boot_timeout, and Slurm would end the job that waits for it")

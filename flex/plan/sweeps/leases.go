@@ -33,21 +33,22 @@ func endInTime(s *Step) {
 		told, warned := memo.BeforeSignal(report.EndText(s.Scene, e.Job, false))
 		why := action.Why(fmt.Sprintf("%s at %s, before its time limit", e.What, e.At.UTC().Format(time.RFC3339)))
 		rec, known := s.Seen.Records[e.ID]
-		reach := scene.ReachOf(rec)
+		warns := known && (!rec.Batch || memo.AsksSignal(rec.Comment)) // otherwise only its AdminComment warns it
 		requeuesNow := flex.OnLeaseEnd == config.RequeueFirst && left <= s.Config.RequeueLead() && (rec.Requeues() || !known)
 		// A signal that cannot be sent must not delay the requeue, and must not be sent after it.
-		requeued := memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
-		late := left < lastTry || s.Seen.Told[e.ID] == memo.OwnComment+requeued
+		requeued := memo.OwnComment + memo.Done{Deed: memo.Requeued, Reason: string(why)}.String()
+		late := left < lastTry || s.Seen.Told[e.ID] == requeued
 		switch {
 		case left <= 0:
-		case flex.LeaseEndWarning > 0 && left <= flex.LeaseEndWarning && known && reach != "" && !warned && !(requeuesNow && late):
+		case flex.LeaseEndWarning > 0 && left <= flex.LeaseEndWarning && warns && !warned && !(requeuesNow && late):
 			a := action.SignalJob{OfJob: action.OfJob{Job: e.ID}, Why: why}
-			first := told
-			if reach == scene.BySignal {
+			text := memo.OwnComment + told
+			first := text
+			if rec.Batch {
 				a.Signal = warnSignal
 				first += memo.Sends + a.Signal
 			}
-			a.Text = memo.Sent(memo.OwnComment+told, s.Seen.Now, a.Signal)
+			a.Text = memo.Sent(text, s.Seen.Now, a.Signal)
 			s.notify(a.Job, first, "")
 			s.do(a)
 		case requeuesNow:

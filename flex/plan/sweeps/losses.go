@@ -1,12 +1,10 @@
 package sweeps
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/report"
 	"slurmflex/flex/plan/scene"
@@ -24,16 +22,15 @@ func takeDownLost(s *Step) {
 		if m.IsWithdrawn() {
 			continue
 		}
-		cause, _ := s.LossOf(m)
 		switch broken := func(in scene.Machine) bool { return in.Lost() }; {
-		case cause == "" && m.State.Power() == scene.On && m.Owner() != nil && !s.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
+		case m.LostBy == "" && m.State.Power() == scene.On && m.Owner != nil && !s.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
 			s.Soon = true // the machine runs, or is broken in another list, too
-		case cause == "":
-		case !s.IsLost(m):
+		case m.LostBy == "":
+		case !m.IsLost:
 			s.Soon = true // the machine shows again, or is missing again
-		case m.Owner() != nil && !s.AreCovered(m.Owner()):
+		case m.Owner != nil && !s.AreCovered(m.Owner):
 			s.Soon = true // the job's other nodes are closed
-		case m.Owner() != nil:
+		case m.Owner != nil:
 			lost[m.Name] = true
 		}
 	}
@@ -41,24 +38,17 @@ func takeDownLost(s *Step) {
 		return
 	}
 	var downs []action.Action
-	losses := s.Losses()
-	for _, l := range losses {
+	for _, l := range s.Losses {
 		l.Nodes = slices.DeleteFunc(slices.Clone(l.Nodes), func(node string) bool { return !lost[node] })
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := action.SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: action.Why(why)}
 			for _, id := range l.Jobs {
-				s.notify(id, takenText(s.Wanted, id, losses, why), down.About().Queue)
+				s.notify(id, report.LossComment(s.Wanted, s.Jobs[id], why), action.About(down).Queue)
 			}
 			downs = append(downs, down)
 		}
 	}
 	s.do(downs...)
-}
-
-// takenText returns the AdminComment for a job with nodes that are set DOWN, as notify would write
-// it.
-func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) string {
-	return report.LossComment(w, id, cmp.Or(report.LossText(w.Scene, w.Jobs[id], losses), why))
 }
 
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as
@@ -68,20 +58,19 @@ func takenText(w *demand.Wanted, id uint32, losses []scene.Loss, why string) str
 func recoverVanished(s *Step) {
 	for _, m := range s.Nodes {
 		out := m.State.Has(slurm.Drain) && !m.IsDrainedByCheck() || m.State.Has(slurm.Fail) // by an admin
-		if m.Power != scene.On || s.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || out {
+		if m.Power != scene.On || m.IsUnread || len(m.Holders) > 0 || m.State.Held() || out {
 			continue
 		}
-		end, ended := s.EndOf(m.Name)
-		lost := m.IsTakenDown() || s.IsLost(m)
-		if !lost && (s.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
+		ended, lost := !m.Ended.IsZero(), m.IsTakenDown() || m.IsLost
+		if !lost && (m.Present() || !ended && !m.State.Has(slurm.NotResponding)) {
 			continue
 		}
 		why := "its instance is gone"
 		switch {
 		case ended && m.Set.Flex.MaxRunDuration == 0:
-			why = "maintenance of its host began at " + end.Format(time.RFC3339)
+			why = "maintenance of its host began at " + m.Ended.Format(time.RFC3339)
 		case ended:
-			why = "its lease ended at " + end.Format(time.RFC3339)
+			why = "its lease ended at " + m.Ended.Format(time.RFC3339)
 		case lost && len(m.Machines) > 0:
 			why = "its instance is " + m.Machines[0].Status
 		}
@@ -95,7 +84,7 @@ func recoverVanished(s *Step) {
 func reportDown(s *Step) {
 	for _, m := range s.Nodes {
 		if m.Power == scene.On && m.State.Base == slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.RebootIssued) == 0 && !m.Taken() && !m.IsTakenDown() &&
-			(s.HasMachine(m.Name) || len(m.Requests) > 0) {
+			(m.HasMachine() || len(m.Requests) > 0) {
 			s.Problems.Add("down-machine", m.Name, "node %s is DOWN, and its machine runs or is requested for no job: "+
 				"scontrol update nodename=%[1]s state=resume returns the node, state=power_down deletes the machine", m.Name)
 		}

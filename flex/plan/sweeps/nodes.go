@@ -15,13 +15,13 @@ import (
 func powerDownOrphans(s *Step) {
 	var orphans []string
 	for _, m := range s.Nodes {
-		if m.Power != scene.Rising || s.ClaimOf(m) != nil || len(m.Holders) > 0 || s.IsUnread(m) {
+		if m.Power != scene.Rising || s.ClaimOf(m) != nil || len(m.Holders) > 0 || m.IsUnread {
 			continue
 		}
 		switch {
 		case m.State.Held():
 			s.Soon = true // the node loses or shows its job
-		case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || s.IsChecked(m)):
+		case m.State.IsIdle() && !m.State.Has(slurm.Fail) && (!m.State.Has(slurm.Drain) || m.IsChecked):
 			orphans = append(orphans, m.Name)
 		}
 	}
@@ -40,13 +40,13 @@ func resumeEmpty(s *Step) {
 	var empty, tooLate, lost, drained, draining []string
 	for _, m := range s.Nodes {
 		switch {
-		case !s.IsDrainedInVain(m):
+		case !m.IsDrainedInVain:
 		case m.State.Has(slurm.PoweringDown):
 			draining = append(draining, m.Name)
 		default:
 			drained = append(drained, m.Name)
 		}
-		if m.Power != scene.Off || m.Taken() || s.Present(m.Name) || s.IsUnread(m) || s.IsAhead(m.Set.Name) {
+		if m.Power != scene.Off || m.Taken() || m.Present() || m.IsUnread || s.Sets[m.Set].Ahead {
 			continue
 		}
 		switch {
@@ -112,8 +112,8 @@ func powerDownOnIdle(s *Step) {
 	}
 	var names []string
 	for _, m := range s.Nodes {
-		job := m.Owner()
-		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Set.IsStatic(m.Index) || !s.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+		job := m.Owner
+		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !incomplete[job] || m.Static || !s.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		if m.Power == scene.On || m.Power == scene.Rising && m.State.Has(slurm.PoweringUp) {

@@ -21,7 +21,7 @@ func deletePolicies(s *Step) {
 			s.Problems.Add("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read; if this lasts, delete it once no job uses it: %s", p.Name, p.Region, p.Unread)
 			continue
 		}
-		if p.Stamp.Cluster == s.Config.Cluster && !s.GroupOf[key] && s.Group(key) == nil && !isUsed(s.Scene, p) && s.UnreadGroup(key) == "" && !s.Unseen(p.Region) && s.Seen.UnseenPolicies[p.Region] == nil &&
+		if p.Stamp.Cluster == s.Config.Cluster && !s.GroupOf[key] && s.Group(key).Usable == nil && !isUsed(s.Scene, p) && s.Group(key).Unread == "" && !s.Unseen(p.Region) && s.Seen.UnseenPolicies[p.Region] == nil &&
 			!s.isYoung(p.Created) {
 			s.do(action.DeletePolicy{Of: action.Of{Group: key}, Why: "its group is gone"})
 		}

@@ -35,7 +35,7 @@ func reserve(s *Step) {
 		unknown[name] = want[name] == nil
 		for _, node := range r.Nodes {
 			m := s.Node(node)
-			if m == nil || mayHaveLease(s.Scene, m) {
+			if m == nil || mayHaveLease(m) {
 				want[name] = append(want[name], node)
 				unknown[name] = unknown[name] && m == nil
 			}
@@ -84,7 +84,7 @@ func deleteFormer(s *Step) {
 			s.do(a)
 		}
 	}
-	slices.SortFunc(s.Actions, func(a, b action.Action) int { return cmp.Compare(a.About().Text, b.About().Text) })
+	slices.SortFunc(s.Actions, func(a, b action.Action) int { return cmp.Compare(action.About(a).Text, action.About(b).Text) })
 }
 
 // leaseGrace returns how long a reservation outlasts the lease, or the pass that extended it. Half
@@ -98,15 +98,15 @@ func leaseGrace(cfg *config.Config) time.Duration {
 // mayHaveLease reports whether the node may still have the machine that it is reserved for. Either
 // the machine could not be read, or the node is up and lacks another machine of ours with a known
 // end or without an end.
-func mayHaveLease(s *scene.Scene, m *scene.Node) bool {
+func mayHaveLease(m *scene.Node) bool {
 	switch {
-	case s.IsUnread(m), m.Power == scene.Unclear:
+	case m.IsUnread, m.Power == scene.Unclear:
 		return true
 	case m.Power != scene.On:
 		return false
 	}
 	return !slices.ContainsFunc(m.Machines, func(in scene.Machine) bool {
-		return s.Ours(in) && !in.Leaving() && (!in.Until().IsZero() || m.Set.Flex.MaxRunDuration == 0)
+		return in.Ours && !in.Leaving() && (!in.Until().IsZero() || m.Set.Flex.MaxRunDuration == 0)
 	})
 }
 
@@ -119,7 +119,7 @@ func allEnds(s *scene.Scene) (nodes map[string][]string, maintained map[string]b
 			continue
 		}
 		for _, in := range m.Machines {
-			if until := in.Until(); !until.IsZero() && s.Ours(in) {
+			if until := in.Until(); !until.IsZero() && in.Ours {
 				name := memo.Reservation(s.Config.Cluster, until.Truncate(time.Minute))
 				nodes[name] = append(nodes[name], m.Name)
 				maintained[name] = maintained[name] || !until.Equal(in.Terminates)

@@ -16,8 +16,8 @@ import (
 func powerUpStatic(s *Step) {
 	var names []string
 	for _, m := range s.Nodes {
-		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
-			!s.IsUnread(m) && !s.Present(m.Name) {
+		if m.Static && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
+			!m.IsUnread && !m.Present() {
 			names = append(names, m.Name)
 		}
 	}
@@ -31,7 +31,7 @@ func renewStatic(s *Step) {
 	p := placesOfStatic(s.Wanted)
 	for _, m := range s.Nodes {
 		early := m.Set.Flex.RenewBefore
-		if early == 0 || !m.Set.IsStatic(m.Index) || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
+		if early == 0 || !m.Static || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
 			m.State.Has(slurm.PowerDown) {
 			continue
 		}
@@ -52,7 +52,7 @@ func renewStatic(s *Step) {
 func placesOfStatic(w *demand.Wanted) rules.Places {
 	p := rules.PlacesNow(w)
 	for _, m := range w.Nodes {
-		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
+		if m.Static && m.Owner == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
 			len(m.Requests) == 0 {
 			p.Take(renewal(w, m))
 		}

@@ -40,7 +40,6 @@ func (s *Step) deleteReservation(name string, why action.Why) {
 // notify writes an AdminComment before another action changes the job, unless the AdminComment is
 // already there. queue is the other action's.
 func (s *Step) notify(job uint32, text, queue string) {
-	text = memo.OwnComment + text
 	if s.Seen.Told[job] != text {
 		s.do(action.CommentJob{OfJob: action.OfJob{Job: job}, Text: text, Before: queue, Why: "its owner should know first"})
 	}

@@ -122,8 +122,8 @@ func stopWaiting(s *Step) {
 // joins.
 func anyOurs(s *scene.Scene, nodes []string) bool {
 	return slices.ContainsFunc(nodes, func(name string) bool {
-		return slices.ContainsFunc(s.MachinesOf(name), func(in scene.Machine) bool {
-			return s.Ours(in) || strings.HasPrefix(in.Group, s.Config.Cluster+"-") && !s.IsOld(in.Created, s.Seen.ResumeTimeout/2)
+		return slices.ContainsFunc(s.Named(name).Machines, func(in scene.Machine) bool {
+			return in.Ours || strings.HasPrefix(in.Group, s.Config.Cluster+"-") && !s.IsOld(in.Created, s.Seen.ResumeTimeout/2)
 		})
 	})
 }

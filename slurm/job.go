@@ -124,17 +124,25 @@ func LacksNodes(reason string) bool {
 	return slices.Contains([]string{"Priority", "Resources", "ReqNodeNotAvail"}, word) || strings.HasPrefix(word, "Nodes required")
 }
 
-// MayBeLimited reports whether a limit of an account, QOS or license may keep a job with this
-// reason pending. Slurm either names the limit or shows no reason. Source: slurmctld's output in
-// test/e2e.
-func MayBeLimited(reason string) bool {
-	return slices.Contains([]string{"", "None", "Licenses"}, reason) || strings.HasPrefix(reason, "Assoc") || strings.HasPrefix(reason, "QOS")
+// LacksNodes reports whether the pending job lacks only nodes, according to Slurm. A reason of None
+// means that Slurm has not considered the job yet, so its number of nodes may still change. A job
+// with a reservation of its own is left to Slurm.
+func (j Job) LacksNodes() bool {
+	lacks := LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance") || j.Reason == "Reservation"
+	return j.State.Waits() && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" && j.NodeCount > 0
 }
 
-// WaitsForJobs reports whether a job that is pending for this reason depends on other jobs. Source:
-// squeue(1), JOB REASON CODES.
-func WaitsForJobs(reason string) bool {
-	return reason == "Dependency" || reason == "DependencyNeverSatisfied"
+// MayBeLimited reports whether a limit of an account, QOS or license may keep the job pending. Slurm
+// shows the limit as the reason, and from time to time None in its place. Source: slurmctld's output in
+// test/e2e.
+func (j Job) MayBeLimited() bool {
+	isLimit := slices.Contains([]string{"", "None", "Licenses"}, j.Reason) || strings.HasPrefix(j.Reason, "Assoc") || strings.HasPrefix(j.Reason, "QOS")
+	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && isLimit
+}
+
+// WaitsForJobs reports whether the pending job depends on other jobs. Source: squeue(1), JOB REASON CODES.
+func (j Job) WaitsForJobs() bool {
+	return j.Reason == "Dependency" || j.Reason == "DependencyNeverSatisfied"
 }
 
 // Tasks returns the indexes of the array tasks that the row covers, lowest first. squeue truncates

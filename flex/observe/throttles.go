@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -37,7 +36,7 @@ func (o Observer) observeThrottles(ctx context.Context, snap *scene.Snapshot) {
 	}
 	var rows []slurm.Job // of arrays, one of each, that show no throttle
 	for _, j := range snap.Jobs {
-		if _, known := snap.Throttles[j.Array()]; known || j.Array() == 0 || !o.covers() || !demand.LacksNodes(j) || !o.Config.HasOurs(j.Partition) {
+		if _, known := snap.Throttles[j.Array()]; known || j.Array() == 0 || !o.covers() || !j.LacksNodes() || !o.Config.HasOurs(j.Partition) {
 			continue
 		}
 		rows = append(rows, j)

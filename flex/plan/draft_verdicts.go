@@ -123,7 +123,7 @@ func (d *draft) insert(w *demand.Wanted, c *demand.Claim) {
 // insertZones returns the zones for a claim's bulk insert: if some machines of its job are already
 // made, only their zone.
 func insertZones(s *scene.Scene, c *demand.Claim) []string {
-	for _, in := range demand.Inserted(s, c) {
+	for _, in := range c.Inserted(s) {
 		if c.Stamp.Job != 0 && in.Region == c.Set.Region {
 			return []string{in.Zone}
 		}

@@ -154,8 +154,8 @@ func pendingInLine(s *scene.Scene, held []demand.Wait) (line []inLine) {
 		ours[set] = true
 	}
 	rounds := make([][]inLine, demand.MostPlaces)
-	for _, j := range demand.ByImportance(s) {
-		if out[j.ID] || !demand.LacksNodes(*j) {
+	for _, j := range s.Queue() {
+		if out[j.ID] || !j.LacksNodes() {
 			continue
 		}
 		for i, set := range demand.PlacesOf(s, ours, j) {

@@ -219,7 +219,7 @@ var mutants = []mutant{
 	},
 	{
 		"a machine that does not boot is deleted under a job that Slurm requeues", "flex/plan/sweeps/boots.go",
-		" && rules.Keeps(w.Scene, c)", "", planner,
+		" && w.WouldEnd(c.Holders)", "", planner,
 	},
 	{
 		"a machine that does not boot is never replaced", "flex/plan/sweeps/boots.go",
@@ -353,7 +353,7 @@ var mutants = []mutant{
 	},
 	{
 		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rules/backoff.go",
-		"!stays(w.Scene, c) && !c.StartedAfter(last)", "!Keeps(w.Scene, c) && !c.StartedAfter(last)", planner,
+		"!stays(w.Scene, c) && !c.StartedAfter(last)", "!w.WouldEnd(c.Holders) && !c.StartedAfter(last)", planner,
 	},
 	{
 		"each bulk insert is one of its own", "mig/gce/occasion.go",
@@ -537,7 +537,7 @@ var mutants = []mutant{
 	},
 	{
 		"a door opens before its last machine is up", "flex/plan/demand/stage.go",
-		`case StartsLater(s, d.Job, 0), !areUp(s, Together(s, d)):`, `case StartsLater(s, d.Job, 0):`, planner,
+		`case s.StartsLater(d.Job, 0), !areUp(s, Together(s, d)):`, `case s.StartsLater(d.Job, 0):`, planner,
 	},
 	{
 		"a door opens although its machines are still to come", "flex/plan/sweeps/doors.go",
@@ -561,7 +561,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job leaves its door for machines on which Slurm does not start it", "flex/plan/demand/handout.go",
-		"After(Horizon(h.Scene)) {\n", "IsZero() {\n", planner,
+		"After(h.Horizon) {\n", "IsZero() {\n", planner,
 	},
 	{
 		"a component is late while machines of another boot", "flex/plan/demand/stage.go",
@@ -591,7 +591,7 @@ var mutants = []mutant{
 	},
 	{
 		"a clock of capacity runs while nothing is requested", "flex/plan/rules/asked.go",
-		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Seen.Now.Add(-c.Asked.For)\n", "\treturn demand.WaitsSince(c)\n", planner,
+		"\tif !c.Asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.Seen.Now.Add(-c.Asked.For)\n", "\treturn c.WaitsSince()\n", planner,
 	},
 	{
 		"refusals of earlier passes are forgotten", "flex/memory/memory.go",
@@ -599,7 +599,7 @@ var mutants = []mutant{
 	},
 	{
 		"a static node is powered down that could not be requested", "flex/plan/sweeps/static.go",
-		"&& rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) {", "{", planner,
+		"&& p.MayAsk(renewal(s.Wanted, m)) {", "{", planner,
 	},
 	{
 		"a script that did not ask is signalled at the end of its lease", "flex/plan/sweeps/leases.go",
@@ -647,7 +647,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that did not start gets the next door at once", "flex/plan/demand/plans.go",
-		`!slurm.WaitsForJobs(j.Reason) && !isLate(h.Scene, j)`, `!slurm.WaitsForJobs(j.Reason)`, planner,
+		`!j.WaitsForJobs() && !isLate(h.Scene, j)`, `!j.WaitsForJobs()`, planner,
 	},
 	{
 		"limits count in a job's first place only", "flex/plan/demand/further.go",

@@ -218,7 +218,7 @@ func (c *Claim) StartedAfter(t time.Time) bool { return c.Job != nil && c.Job.St
 // them, or if that is unknown, when they were first requested. A door is the job's allocation; if it
 // was made again after an absence of the daemon, the job's own request is older and counts.
 // WaitsSince returns zero if neither is known or no job waits.
-func WaitsSince(c *Claim) time.Time {
+func (c *Claim) WaitsSince() time.Time {
 	switch {
 	case c.Job == nil:
 		return time.Time{}

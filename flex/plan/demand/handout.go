@@ -51,7 +51,7 @@ type coveredNames struct {
 // places come after the first places of all jobs.
 func handOut(s *scene.Scene) handed {
 	h := &handout{
-		Scene: s, jobs: ByImportance(s),
+		Scene: s, jobs: s.Queue(),
 		coveredNames: coveredNames{sets: Covered(s), free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{}, spares: map[*config.NodeSet]bool{}},
 		handed: handed{
 			Leaves: map[*scene.Door]bool{}, Offered: map[*scene.Node]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{},
@@ -98,7 +98,7 @@ func handOut(s *scene.Scene) handed {
 func (h *handout) rests(j *slurm.Job) bool {
 	places := h.places(j)
 	switch {
-	case len(places) == 0 || j.Priority == 0 || j.Reservation != "" || len(j.Planned) == 0 && !LacksNodes(*j) && !mayBeLimited(*j) || len(h.DoorsOf(j.ID)) > 0 && !j.IsTasks():
+	case len(places) == 0 || j.Priority == 0 || j.Reservation != "" || len(j.Planned) == 0 && !j.LacksNodes() && !j.MayBeLimited() || len(h.DoorsOf(j.ID)) > 0 && !j.IsTasks():
 		return false
 	case isLate(h.Scene, j) || h.roomBeside(j) < 1 || len(j.Planned) > 0 && j.User == "":
 		return true
@@ -139,7 +139,7 @@ func isSound(s *scene.Scene, m *scene.Node) bool {
 	const unfit = slurm.PowerDown | slurm.PoweringDown | slurm.NotResponding | slurm.Drain | slurm.Fail | slurm.Maintenance
 	_, known := s.FreeUntil(m)
 	return known && !m.Machines[0].Lost() && m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && !m.Doubted &&
-		m.Power != scene.Unclear && !m.Static && len(m.Requests) == 0 && !m.IsUnread && !IsForeign(s, m) && s.Seen.Skew <= scene.MaxSkew
+		m.Power != scene.Unclear && !m.Static && len(m.Requests) == 0 && !m.IsUnread && !m.Foreign && s.Seen.Skew <= scene.MaxSkew
 }
 
 // offerFor is how long a machine that a job has left is offered to others: several cycles of
@@ -163,7 +163,7 @@ func (h *handout) offer(left []*scene.Node) {
 	for _, j := range h.jobs {
 		doors := h.DoorsOf(j.ID)
 		switch {
-		case !j.State.Waits() || j.Priority == 0 || j.HetID != 0 || isLate(h.Scene, j) || h.hasWant(j) || slurm.WaitsForJobs(j.Reason) || StartsLater(h.Scene, j, 0):
+		case !j.State.Waits() || j.Priority == 0 || j.HetID != 0 || isLate(h.Scene, j) || h.hasWant(j) || j.WaitsForJobs() || h.StartsLater(j, 0):
 			continue
 		case len(doors) == 0 && (!h.mayHaveDoor(j) || h.roomBeside(j) < 1):
 			continue
@@ -187,7 +187,7 @@ func (h *handout) offer(left []*scene.Node) {
 				continue
 			}
 			made := slices.Concat(idle[set], membersOf(left, set))
-			if h.Seen.Now.Add(runsFor(j)).After(Horizon(h.Scene)) {
+			if h.Seen.Now.Add(runsFor(j)).After(h.Horizon) {
 				// Slurm starts no job on a warm dynamic node that may run beyond the horizon.
 				made = slices.DeleteFunc(made, func(m *scene.Node) bool { return !m.Static })
 			}
@@ -262,7 +262,7 @@ func membersOf(nodes []*scene.Node, set *config.NodeSet) (own []*scene.Node) {
 func (h *handout) lackMachines(doors []*scene.Door) bool {
 	return !slices.ContainsFunc(doors, func(d *scene.Door) bool {
 		stage, _ := StageOf(h.Scene, d)
-		return stage != DoorBooting || AnyPresent(h.Scene, d.Nodes)
+		return stage != DoorBooting || h.AnyPresent(d.Nodes)
 	})
 }
 
@@ -310,12 +310,6 @@ func (h *handout) crowdedSince(j *slurm.Job) time.Time {
 // beginAhead limits how far in the future the BeginTime of a requeued job may be: Slurm sets it two
 // minutes ahead.
 const beginAhead = 5 * time.Minute
-
-// StartsLater reports whether the job must not start within that time, because Slurm has requeued
-// it or its owner set a later start.
-func StartsLater(s *scene.Scene, j *slurm.Job, ahead time.Duration) bool {
-	return j.Reason == slurm.BeginTime && j.Start.After(s.Seen.Now.Add(ahead))
-}
 
 func namesOf(nodes []*scene.Node) (names []string) {
 	for _, m := range nodes {

@@ -16,7 +16,7 @@ func (h *handout) keepSurvivors() (left []*scene.Node) {
 	left = h.leftMachines()
 	for _, j := range h.jobs {
 		if !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
-			j.Limit.Kind != slurm.LimitSet || StartsLater(h.Scene, j, beginAhead) || slurm.WaitsForJobs(j.Reason) || isLate(h.Scene, j) || len(h.DoorsOf(j.ID)) > 0 {
+			j.Limit.Kind != slurm.LimitSet || h.StartsLater(j, beginAhead) || j.WaitsForJobs() || isLate(h.Scene, j) || len(h.DoorsOf(j.ID)) > 0 {
 			continue
 		}
 		for _, set := range h.places(j) {
@@ -38,7 +38,7 @@ func (h *handout) keepSurvivors() (left []*scene.Node) {
 				continue
 			}
 			names = slices.Sorted(slices.Values(names[:j.NodeCount]))
-			open := !StartsLater(h.Scene, j, 0) && len(own) >= j.NodeCount
+			open := !h.StartsLater(j, 0) && len(own) >= j.NodeCount
 			h.give(want{Job: j, Address: j.Address(), Set: set, Nodes: names, Inherit: true, Open: open})
 		}
 	}

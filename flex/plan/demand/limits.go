@@ -244,21 +244,15 @@ func amountOf(n int64, of string) string {
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-// mayBeLimited reports whether a limit may keep the job pending. Slurm shows the limit as the
-// reason, and from time to time None in its place.
-func mayBeLimited(j slurm.Job) bool {
-	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && slurm.MayBeLimited(j.Reason)
-}
-
 // NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's
 // limits. A job that uses a door may have to wait for a limit when its machines exist.
 func NeedsLimits(j slurm.Job) bool {
-	return LacksNodes(j) || mayBeLimited(j) || j.State.Waits() && j.Reservation != ""
+	return j.LacksNodes() || j.MayBeLimited() || j.State.Waits() && j.Reservation != ""
 }
 
 // Overtaken returns the limit that would keep a job with a door from starting there now, because others have
 // used it up since; empty if there is none. Jobs with doors do not count under Slurm's limits yet.
-func Overtaken(s *scene.Scene, c *Claim) string {
+func (c *Claim) Overtaken(s *scene.Scene) string {
 	if c.Door == nil || c.Job == nil {
 		return ""
 	}

@@ -49,12 +49,12 @@ const partsLag = 2 * time.Minute
 // isAppearing reports whether some of the instances that were inserted for the claim are so young
 // that the lists may not show the others yet.
 func (w *Wanted) isAppearing(c *Claim) bool {
-	return slices.ContainsFunc(Inserted(w.Scene, c), func(in scene.Machine) bool { return !w.IsOld(in.Created, partsLag) })
+	return slices.ContainsFunc(c.Inserted(w.Scene), func(in scene.Machine) bool { return !w.IsOld(in.Created, partsLag) })
 }
 
 // Inserted returns the machines that bulk inserts have made for the claim, also on nodes of its job
 // that have registered.
-func Inserted(s *scene.Scene, c *Claim) (made []scene.Machine) {
+func (c *Claim) Inserted(s *scene.Scene) (made []scene.Machine) {
 	nodes := c.Nodes
 	if c.Job != nil {
 		nodes = c.Job.Nodes

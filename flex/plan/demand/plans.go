@@ -17,16 +17,9 @@ import (
 // start: it is a multiple of bf_resolution, of 60 to 600 s.
 const planLag = 15 * time.Minute
 
-// Horizon returns the moment until which cold nodes are closed, and for which backfill therefore
-// plans the jobs that need machines: an hour before the end of what it plans, so that passes need
-// not move it often, and never less than an hour ahead, so that it is not reached without a daemon.
-func Horizon(s *scene.Scene) time.Time {
-	return s.Seen.Now.Add(max(s.Seen.BackfillWindow-time.Hour, time.Hour)).Truncate(time.Second)
-}
-
 // isLater reports whether Slurm has planned the job for a later time than that for which it plans
 // jobs that need machines: nodes are busy until then, or planned for other jobs.
-func (h *handout) isLater(j *slurm.Job) bool { return j.Start.After(Horizon(h.Scene).Add(planLag)) }
+func (h *handout) isLater(j *slurm.Job) bool { return j.Start.After(h.Horizon.Add(planLag)) }
 
 // plan is where Slurm would start a job if it had machines there.
 type plan struct {
@@ -37,7 +30,7 @@ type plan struct {
 // mayHaveDoor reports whether Slurm may plan the job, and slurmflex may make a reservation for it.
 func (h *handout) mayHaveDoor(j *slurm.Job) bool {
 	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && j.User != "" && (j.NodeCount > 0 || len(j.Planned) > 0) &&
-		!StartsLater(h.Scene, j, 0) && !slurm.WaitsForJobs(j.Reason) && !isLate(h.Scene, j)
+		!h.StartsLater(j, 0) && !j.WaitsForJobs() && !isLate(h.Scene, j)
 }
 
 // planOf returns where Slurm has planned the job among cold nodes of covered nodesets. The plan of
@@ -321,7 +314,7 @@ func (h *handout) leaveUnplanned(j *slurm.Job, why string) {
 	if d := h.changedDoor(j.Address()); d != nil {
 		why = fmt.Sprintf("what it requests was changed, and Slurm has not planned it since: its request is kept until %s", d.Start.UTC().Format(time.RFC3339))
 	}
-	if LacksNodes(*j) || mayBeLimited(*j) {
+	if j.LacksNodes() || j.MayBeLimited() {
 		why = cmp.Or(h.limits.obstacle(j, places[0]), why)
 	}
 	h.holdBack(j, places[0], why)

@@ -18,14 +18,14 @@ const planSoon = 2 * time.Minute
 // free.
 func (h *handout) isOverdue(j *slurm.Job) bool {
 	since := h.Seen.Unasked[j.ID]
-	return LacksNodes(*j) && !since.IsZero() && h.IsOld(since, planSoon)
+	return j.LacksNodes() && !since.IsZero() && h.IsOld(since, planSoon)
 }
 
 // keepFor keeps the free nodes of a nodeset for a job that is certain to fit there, and that Slurm
 // cannot plan because too few are free, or were in its last cycle; and the nodes that a job names, once all are
 // free. Less important jobs would otherwise take each node that becomes free.
 func (h *handout) keepFor(j *slurm.Job) {
-	if !LacksNodes(*j) || j.IsTasks() {
+	if !j.LacksNodes() || j.IsTasks() {
 		return
 	}
 	if !h.isOverdue(j) && h.needsTaken(j) == "" {
@@ -34,7 +34,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 	for _, set := range h.places(j) {
 		fit, all := 0, 0
 		for _, m := range h.Nodes {
-			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || IsForeign(h.Scene, m) || m.IsWithdrawn() {
+			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || m.Foreign || m.IsWithdrawn() {
 				continue
 			}
 			all++

@@ -54,11 +54,6 @@ func (w *Wanted) Withdraw(r *mig.Request, why string) {
 	}
 }
 
-// OnlyWaits reports whether a live request waits for capacity and is not creating a machine.
-func OnlyWaits(s *scene.Scene, r *scene.Live) bool {
-	return r.Request.State == mig.Accepted && !AnyPresent(s, r.Request.Instances)
-}
-
 // isShort reports whether the request's lease is shorter than the claim needs.
 func isShort(r scene.Live, c *Claim) bool {
 	return r.Request.Duration > 0 && r.Request.Duration < c.Lease
@@ -127,7 +122,7 @@ func (w *Wanted) misfit(r scene.Live) string {
 		return fmt.Sprintf("no job wants %s any more", action.Counted(unwanted))
 	}
 	for _, c := range serves {
-		if c.Live == nil && w.lacks(r, c) != "" && AnyDoubted(w.Scene, r.Request.Instances) {
+		if c.Live == nil && w.lacks(r, c) != "" && w.AnyDoubted(r.Request.Instances) {
 			return "" // the request may serve the unreadable job
 		}
 		if why := w.fails(r, c); why != "" {
@@ -180,7 +175,7 @@ func (w *Wanted) lacks(r scene.Live, c *Claim) string {
 // as long enough, as does a request that an unreadable job may wait for.
 func isEnough(s *scene.Scene, r scene.Live, c *Claim) bool {
 	asked, made := r.Request.Duration, r.Group.Stamp
-	return c.Job == nil || !made.ForJobs() || AnyDoubted(s, c.Nodes) || slices.ContainsFunc(c.Holders, func(j *slurm.Job) bool {
+	return c.Job == nil || !made.ForJobs() || s.AnyDoubted(c.Nodes) || slices.ContainsFunc(c.Holders, func(j *slurm.Job) bool {
 		fits := scene.IsFor(made, j) && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked
 		return j.State != slurm.JobCompleting && (fits || scene.Lease(c.Set.Flex, []*slurm.Job{j}) <= asked)
 	})
@@ -198,19 +193,4 @@ func superfluous(s *scene.Scene, r scene.Live) bool {
 		}
 	}
 	return len(r.Request.Instances) > 0
-}
-
-// AnyPresent reports whether any of the nodes has an instance, in any state.
-func AnyPresent(s *scene.Scene, nodes []string) bool {
-	for _, n := range nodes {
-		if len(s.Named(n).Machines) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// AnyDoubted reports whether an unreadable job may hold one of the nodes.
-func AnyDoubted(s *scene.Scene, nodes []string) bool {
-	return slices.ContainsFunc(s.NodesNamed(nodes), func(m *scene.Node) bool { return m.Doubted })
 }

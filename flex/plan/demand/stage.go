@@ -56,9 +56,9 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its job is held"
 	case d.Job.Reservation != "" && !d.Named && !slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool { return r.Named }):
 		return DoorEnded, "its job uses another reservation"
-	case !d.Opened && slurm.WaitsForJobs(d.Job.Reason):
+	case !d.Opened && d.Job.WaitsForJobs():
 		return DoorEnded, "its job waits for other jobs"
-	case StartsLater(s, d.Job, beginAhead):
+	case s.StartsLater(d.Job, beginAhead):
 		return DoorEnded, "its job must start later"
 	case d.Job.HetID != 0 && lacksDoor(s, d.Job.HetID, Covered(s)):
 		return DoorEnded, "another component of its job has lost its nodes"
@@ -90,7 +90,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its partition starts no jobs now"
 	case up < len(d.Nodes) && keptTooLong(s, d) != "":
 		return DoorBroken, keptTooLong(s, d)
-	case StartsLater(s, d.Job, 0), !areUp(s, Together(s, d)):
+	case s.StartsLater(d.Job, 0), !areUp(s, Together(s, d)):
 		return DoorBooting, ""
 	case d.Opened && d.Named && s.IsOld(lastStart(s, d), lateAfter):
 		return DoorLate, fmt.Sprintf("its job has not started for %s with all its machines: %s", slurm.Clock(lateAfter), d.Job.Reason)
@@ -114,7 +114,7 @@ func isCut(s *scene.Scene, d *scene.Door) bool {
 // place in Google's queue although a node is withdrawn or reserved for others: this may be over before
 // the machines exist.
 func isQueued(s *scene.Scene, d *scene.Door) bool {
-	return !AnyPresent(s, d.Nodes) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return len(s.Named(name).Requests) == 0 })
+	return !s.AnyPresent(d.Nodes) && !slices.ContainsFunc(d.Nodes, func(name string) bool { return len(s.Named(name).Requests) == 0 })
 }
 
 // Withdrawn returns the nodes of the door that an admin has withdrawn, or reserved for others, while its job
@@ -135,7 +135,7 @@ const changedJob = "its job was changed, and Slurm has not planned it on these n
 // has created no machine, or Slurm may still show the plan from before the change.
 func keepsRequest(s *scene.Scene, d *scene.Door) bool {
 	isReplaced := slices.ContainsFunc(d.Rivals, func(r *scene.Door) bool { return !r.Changed })
-	return !isReplaced && !AnyPresent(s, d.Nodes) && (isQueued(s, d) || !s.IsOld(d.At, planAge))
+	return !isReplaced && !s.AnyPresent(d.Nodes) && (isQueued(s, d) || !s.IsOld(d.At, planAge))
 }
 
 // isKept reports whether the door is kept for its changed job.

@@ -120,7 +120,7 @@ func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
 			of.free++
 		case len(holders) > 0:
 			of.taken++
-		case isWarm(m) && !IsForeign(t.scene, m):
+		case isWarm(m) && !m.Foreign:
 			of.idle = append(of.idle, m)
 		default:
 			of.others[t.unfreed(m)]++
@@ -142,7 +142,7 @@ func (t stocks) unfreed(m *scene.Node) string {
 	switch {
 	case m.IsWithdrawn():
 		return outOfService
-	case IsForeign(t.scene, m):
+	case m.Foreign:
 		return reserved
 	case m.State.Has(slurm.PoweringDown) || m.State.Has(slurm.PowerDown) || m.Present() && m.Power == scene.Off:
 		return poweringDown
@@ -157,7 +157,7 @@ func (t stocks) unused(m *scene.Node, j *slurm.Job) string {
 	switch {
 	case !lastsFor(t.scene, m, j):
 		return idleTooShort
-	case t.covered[m.Set] && !m.Static && t.scene.Seen.Now.Add(runsFor(j)).After(Horizon(t.scene)):
+	case t.covered[m.Set] && !m.Static && t.scene.Seen.Now.Add(runsFor(j)).After(t.scene.Horizon):
 		return idleTooLong
 	}
 	return idleOnly
@@ -195,7 +195,7 @@ func (t stocks) text(of *stock, j *slurm.Job) string {
 	for _, m := range of.idle {
 		counts[t.unused(m, j)]++
 	}
-	ahead := slurm.Clock(Horizon(t.scene).Sub(t.scene.Seen.Now).Round(time.Minute))
+	ahead := slurm.Clock(t.scene.Horizon.Sub(t.scene.Seen.Now).Round(time.Minute))
 	for _, why := range reasons {
 		if n := counts[why]; n > 0 {
 			text += fmt.Sprintf(", %d %s", n, strings.ReplaceAll(why, "%s", ahead))

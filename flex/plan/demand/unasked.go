@@ -41,7 +41,7 @@ func (h *handout) unasked() (all []Wait) {
 			whole = fmt.Sprint(j.ArrayID)
 		}
 		has := len(h.DoorsOf(j.ID)) > 0 || h.hasWant(j)
-		if len(places) == 0 || has || asked[whole] && j.Array() == 0 || h.isHeld(j) || !LacksNodes(*j) {
+		if len(places) == 0 || has || asked[whole] && j.Array() == 0 || h.isHeld(j) || !j.LacksNodes() {
 			continue
 		}
 		wait := Wait{Job: j.ID, NodeSet: places[0].Name, Region: places[0].Region, Stage: Waiting}

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -70,29 +68,11 @@ func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
 	return why
 }
 
-// ByImportance returns all jobs in the queue, most important first.
-func ByImportance(s *scene.Scene) []*slurm.Job {
-	jobs := make([]*slurm.Job, len(s.Seen.Jobs))
-	for i := range jobs {
-		jobs[i] = &s.Seen.Jobs[i]
-	}
-	slices.SortFunc(jobs, scene.ByImportance)
-	return jobs
-}
-
 // lateOf returns what is remembered of a job that did not start in time, or got no reservation.
 func lateOf(s *scene.Scene, j *slurm.Job) scene.Late { return s.Seen.Late[cmp.Or(j.HetID, j.ID)] }
 
 // isLate reports whether the job failed to start, or got no reservation, within the last minutes.
 func isLate(s *scene.Scene, j *slurm.Job) bool { return lateOf(s, j).Until.After(s.Seen.Now) }
-
-// LacksNodes reports whether the pending job lacks only nodes, according to Slurm. A reason of None
-// means that Slurm has not considered the job yet, so its number of nodes may still change. A job
-// with a reservation of its own is left to Slurm.
-func LacksNodes(j slurm.Job) bool {
-	lacks := slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance") || j.Reason == "Reservation"
-	return j.State.Waits() && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" && j.NodeCount > 0
-}
 
 // PlacesOf returns those nodesets among sets where the job may start, in the order of its partition
 // list.
@@ -115,7 +95,7 @@ func PlacesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (plac
 // reservation.
 func isVacant(s *scene.Scene, m *scene.Node) bool {
 	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
-		m.Door == nil && !m.Static && !m.IsUnread && !IsForeign(s, m)
+		m.Door == nil && !m.Static && !m.IsUnread && !m.Foreign
 }
 
 // isCold reports whether machines can be requested for the node: it is vacant, without a machine or a
@@ -142,27 +122,18 @@ func (h *handout) isUnclaimed(m *scene.Node) bool {
 		!h.IsOld(m.Machines[0].Created, scene.OrphanedAfter)
 }
 
-// IsForeign reports whether a reservation that is not ours covers the node before the horizon.
-func IsForeign(s *scene.Scene, m *scene.Node) bool {
-	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool { return isOfOthers(s, r) && !r.Start.After(Horizon(s)) })
-}
-
 // opensEarly reports whether Slurm may plan jobs on the node before the horizon: others have reserved it until
 // then, and no cover closes it afterwards.
 func opensEarly(s *scene.Scene, m *scene.Node) bool {
-	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool { return isOfOthers(s, r) && r.End.Before(Horizon(s)) })
+	return slices.ContainsFunc(m.Others, func(r *slurm.Reservation) bool { return r.End.Before(s.Horizon) })
 }
 
 // isForOthers reports whether a reservation of the node that is not ours has started, or starts
 // before the job would end.
 func isForOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
-	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool {
-		return isOfOthers(s, r) && (j.Limit.Kind != slurm.LimitSet || !r.Start.After(s.Seen.Now.Add(j.Limit.Duration)))
+	return slices.ContainsFunc(m.Others, func(r *slurm.Reservation) bool {
+		return j.Limit.Kind != slurm.LimitSet || !r.Start.After(s.Seen.Now.Add(j.Limit.Duration))
 	})
-}
-
-func isOfOthers(s *scene.Scene, r *slurm.Reservation) bool {
-	return memo.ParseHold(s.Config.Cluster, r.Name).Kind == memo.NoHold
 }
 
 // isWarm reports whether the node is idle and available to any job.

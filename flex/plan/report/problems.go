@@ -287,7 +287,7 @@ func (f *findings) fullSets(held []demand.Wait) {
 		switch d := m.Door; {
 		case demand.IsOpenToPlans(f.Scene, m):
 			open[m.Set.Name]++
-		case d == nil || d.Job == nil || !d.Job.State.Waits() || demand.AnyPresent(f.Scene, d.Nodes):
+		case d == nil || d.Job == nil || !d.Job.State.Waits() || f.AnyPresent(d.Nodes):
 		case behind[m.Set.Name] == nil || d.Job.Priority < behind[m.Set.Name].Priority:
 			behind[m.Set.Name] = d.Job
 		}

@@ -67,7 +67,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 			rest = append(rest, name)
 		}
 	}
-	wait := demand.Wait{NodeSet: c.Set.Name, Region: c.Set.Region, Group: c.Group, Lease: c.Lease, Since: demand.WaitsSince(c)}
+	wait := demand.Wait{NodeSet: c.Set.Name, Region: c.Set.Region, Group: c.Group, Lease: c.Lease, Since: c.WaitsSince()}
 	if c.Job != nil {
 		wait.Job = c.Job.ID
 	}
@@ -84,7 +84,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 		if queued.Stage = demand.Queued; live.State == mig.Creating {
 			queued.Stage = demand.Requesting
 		}
-		queued.Obstacle = cmp.Or(withdrawnFrom(w.Scene, c.Door), demand.Overtaken(w.Scene, c))
+		queued.Obstacle = cmp.Or(withdrawnFrom(w.Scene, c.Door), c.Overtaken(w.Scene))
 	}
 	lacking = wait
 	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.Failed, v.Next, v.Failing
@@ -172,7 +172,7 @@ func Recall(snap scene.Snapshot, now, known []demand.Wait) []demand.Wait {
 // if Slurm would end the job instead of requeueing it.
 func waitEnds(w *demand.Wanted, c *demand.Claim) rules.WaitEnd {
 	end := rules.EndOfWait(w, c)
-	if c.Job == nil || end.Then != action.Cancel && rules.Keeps(w.Scene, c) {
+	if c.Job == nil || end.Then != action.Cancel && w.WouldEnd(c.Holders) {
 		return rules.WaitEnd{}
 	}
 	return end

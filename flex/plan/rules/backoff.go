@@ -36,7 +36,7 @@ func backOff(w *demand.Wanted, c *demand.Claim) Ruling {
 		return Ruling{}
 	}
 	hopeless := trouble.Cause.NeedsAdmin()
-	unheld := hopeless && c.Job != nil && !Keeps(w.Scene, c) && !c.StartedAfter(last) && !c.HasRivals() // its job is not held yet
+	unheld := hopeless && c.Job != nil && !w.WouldEnd(c.Holders) && !c.StartedAfter(last) && !c.HasRivals() // its job is not held yet
 	if over := w.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
 		return Ruling{}
 	}
@@ -44,7 +44,7 @@ func backOff(w *demand.Wanted, c *demand.Claim) Ruling {
 	case trouble.Cause == mig.CauseExists:
 		return occupied(w, c)
 	// An admin may have released the job.
-	case hopeless && !Keeps(w.Scene, c) && !c.StartedAfter(last):
+	case hopeless && !w.WouldEnd(c.Holders) && !c.StartedAfter(last):
 		return giveUp(w, c, action.Hold, true, "request-refused", trouble.Brief()).quoting(trouble).decided()
 	// A job that waits PENDING holds no nodes, and a new door would restart its timers.
 	case failures >= c.Set.Flex.MaxAttempts && c.Door == nil && !stays(w.Scene, c) && !c.StartedAfter(last):

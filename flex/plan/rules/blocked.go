@@ -26,7 +26,7 @@ func nodesetBlocked(w *demand.Wanted, c *demand.Claim) Ruling {
 func withdrawBlocked(w *demand.Wanted) {
 	for _, r := range w.Settled {
 		set := w.Config.FlexSet(r.Group.Stamp.NodeSet)
-		if set == nil || r.Misfit != "" || !demand.OnlyWaits(w.Scene, &r.Live) {
+		if set == nil || r.Misfit != "" || !w.OnlyWaits(&r.Live) {
 			continue
 		}
 		isUsed := slices.ContainsFunc(w.NodesNamed(r.Request.Instances), func(m *scene.Node) bool {

@@ -91,10 +91,6 @@ func (v Ruling) decided() Ruling {
 	return v
 }
 
-// Keeps reports whether the claim must keep its nodes because Slurm would end one of its jobs
-// instead of requeueing it.
-func Keeps(s *scene.Scene, c *demand.Claim) bool { return s.WouldEnd(c.Holders) }
-
 // isStatic reports whether the claim is for a static node, which slurmflex always wants up.
 func isStatic(s *scene.Scene, c *demand.Claim) bool {
 	m := s.Node(c.Nodes[0])
@@ -107,7 +103,7 @@ func stays(s *scene.Scene, c *demand.Claim) bool {
 	if c.Job == nil {
 		return isStatic(s, c)
 	}
-	return Keeps(s, c) || len(takeable(s, c.Job, false)) == 0
+	return s.WouldEnd(c.Holders) || len(takeable(s, c.Job, false)) == 0
 }
 
 // takeable returns the nodes that can be taken from a job. It includes nodes that other jobs also

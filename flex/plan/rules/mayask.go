@@ -2,19 +2,19 @@ package rules
 
 import "slurmflex/flex/plan/demand"
 
-// MayAskIn reports whether a request for the claim could be made now, given a count of requests: no
+// MayAsk reports whether a request for the claim could be made now, given the count of requests: no
 // rule bars it, not even one that does not decide, and max_active_requests leaves a place.
 // renew_before calls it before it releases anything, and the timers use the same rules. The claim's
 // own live request does not count against the limit, unless a more important job would take its
 // place.
-func MayAskIn(w *demand.Wanted, p Places, c *demand.Claim) bool {
-	if isBarred := barred(w, c) != BarsNothing; isBarred || c.Set.Flex.UseBulkInsert {
+func (p Places) MayAsk(c *demand.Claim) bool {
+	if isBarred := barred(p.w, c) != BarsNothing; isBarred || c.Set.Flex.UseBulkInsert {
 		return !isBarred
 	}
 	if c.Live != nil {
 		p.free(*c.Live)
 	}
-	return p.hasRoom(c) && rivals(w, c) < w.Config.Options.MaxActiveRequests-p.inRegion[c.Set.Region]
+	return p.hasRoom(c) && rivals(p.w, c) < p.w.Config.Options.MaxActiveRequests-p.inRegion[c.Set.Region]
 }
 
 // barred returns the strongest bar that any rule sets to a request for the claim. An obstruction

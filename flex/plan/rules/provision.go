@@ -52,7 +52,7 @@ func EndOfWait(w *demand.Wanted, c *demand.Claim) (end WaitEnd) {
 	last := own.Deadline.Add(-cmp.Or(own.MinTime, c.Job.Limit.Duration))
 	if end.At.IsZero() || last.Before(end.At) {
 		end = WaitEnd{last, demand.ByDeadline, own.Deadline.UTC().Format(time.RFC3339), action.Requeue}
-		if Keeps(w.Scene, c) {
+		if w.WouldEnd(c.Holders) {
 			end.Then = action.Cancel // as Slurm does at the deadline
 		}
 	}
@@ -87,7 +87,7 @@ func claimBehind(w *demand.Wanted, d *scene.Door) *demand.Claim {
 
 // waitsSinceFirst returns when the claim's job started to wait at the first of its doors.
 func waitsSinceFirst(c *demand.Claim) time.Time {
-	since := demand.WaitsSince(c)
+	since := c.WaitsSince()
 	if c.Door != nil {
 		for _, d := range c.Door.Rivals {
 			if d.At.Before(since) {
@@ -115,7 +115,7 @@ func waitedTooLong(w *demand.Wanted, c *demand.Claim) Ruling {
 		return Ruling{}
 	}
 	stranger := stranger(w.Scene, c)
-	if stranger == "" && demand.AnyPresent(w.Scene, c.Nodes) {
+	if stranger == "" && w.AnyPresent(c.Nodes) {
 		return Ruling{}
 	}
 	reason := lackedUntil(w, c, end)
@@ -133,7 +133,7 @@ func waitedTooLong(w *demand.Wanted, c *demand.Claim) Ruling {
 // blame capacity.
 func lackedUntil(w *demand.Wanted, c *demand.Claim, end WaitEnd) string {
 	lacked, waited := lacked(w, c), c.Asked.For
-	if since := demand.WaitsSince(c); end.By == demand.ByComment && since.Before(w.Seen.Now.Add(-waited-TellAfter)) {
+	if since := c.WaitsSince(); end.By == demand.ByComment && since.Before(w.Seen.Now.Add(-waited-TellAfter)) {
 		lacked, waited = "no machines", w.Seen.Now.Sub(since)
 	}
 	text := fmt.Sprintf("%s for %d × %s", lacked, len(c.Nodes), w.MachineType(c.Set))

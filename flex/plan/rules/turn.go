@@ -189,7 +189,7 @@ func (t *turns) mayYield(r *scene.Live, c *demand.Claim) bool {
 		return false
 	case t.firsts[r] && (after == 0 || !t.IsOld(r.Request.Created, after)):
 		return false
-	case !demand.OnlyWaits(t.Scene, r), demand.AnyDoubted(t.Scene, r.Request.Instances):
+	case !t.OnlyWaits(r), t.AnyDoubted(r.Request.Instances):
 		return false
 	}
 	return !t.now.isUserFull(c) || t.now.users[r.Request] == userOf(c)

@@ -41,6 +41,9 @@ func (s builder) addHolds() {
 		}
 		for _, m := range s.NodesNamed(r.Nodes) {
 			m.Reserved = append(m.Reserved, r)
+			if h.Kind == memo.NoHold {
+				m.Others, m.Foreign = append(m.Others, r), m.Foreign || !r.Start.After(s.Horizon)
+			}
 		}
 	}
 	s.addLostDoors()

@@ -53,6 +53,8 @@ type Node struct {
 	// The door of the changed job that the node is kept for, until Slurm has planned the job again.
 	Changed  *Door
 	Reserved []*slurm.Reservation // its other reservations, without a nodeset's back-off
+	Others   []*slurm.Reservation // those that are not ours
+	Foreign  bool                 // one of the others starts before the horizon
 }
 
 // addNodes adds the nodes and sorts them by nodeset and index. Slurm usually lists them in that

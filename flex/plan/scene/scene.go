@@ -6,6 +6,7 @@ package scene
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/mig"
@@ -17,6 +18,10 @@ import (
 type Scene struct {
 	Config *config.Config
 	Seen   Snapshot
+	// The moment until which cold nodes are closed, and for which backfill therefore plans the jobs that need
+	// machines: an hour before the end of what it plans, so that passes need not move it often, and never less
+	// than an hour ahead, so that it is not reached without a daemon.
+	Horizon time.Time
 
 	// The regions that the pass read or could not read, sorted: those of the nodesets and Seen.Left.
 	Regions []string
@@ -71,6 +76,7 @@ type builder struct{ *Scene }
 func build(cfg *config.Config, snap Snapshot) *Scene {
 	s := builder{&Scene{
 		Config: cfg, Seen: snap,
+		Horizon: snap.Now.Add(max(snap.BackfillWindow-time.Hour, time.Hour)).Truncate(time.Second),
 		Regions: snap.Regions(cfg),
 		table:   map[*config.NodeSet][]*Node{},
 		strays:  map[string]*Named{},

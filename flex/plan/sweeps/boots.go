@@ -60,7 +60,7 @@ func powerDownLate(s *Step) {
 // wait for it keep the node, because Slurm would end them without it.
 func isReplaced(w *demand.Wanted, m *scene.Node) bool {
 	c := w.ClaimOf(m)
-	return c != nil && c.Job != nil && slices.Contains(w.Sets[m.Set].Late, m.Name) && rules.Keeps(w.Scene, c)
+	return c != nil && c.Job != nil && slices.Contains(w.Sets[m.Set].Late, m.Name) && w.WouldEnd(c.Holders)
 }
 
 // forgetBoots clears the records of failed boots and blocks that no longer count.

@@ -89,7 +89,7 @@ func keepDoors(s *Step) {
 		case stage == demand.DoorStarting:
 			s.Soon = true // the job starts
 		case (stage == demand.DoorBooting || stage == demand.DoorReady) && !d.Opened:
-			s.Soon = s.Soon || demand.StartsLater(s.Scene, d.Job, 0) // Slurm lets the job start
+			s.Soon = s.Soon || s.StartsLater(d.Job, 0) // Slurm lets the job start
 			if start := pushed(s.Scene, d); start.Before(d.Start) || start.Sub(d.Start) >= pushEvery {
 				moves(slurm.ReservationChange{Start: start}, "its machines are still to come")
 			}
@@ -137,7 +137,7 @@ type NearDoor struct {
 // NearDoors returns the doors that may open at any time.
 func NearDoors(s *scene.Scene) (near []NearDoor) {
 	for _, d := range s.Doors {
-		if stage, _ := demand.StageOf(s, d); stage != demand.DoorBooting || !isBest(s, d) || d.Opened || demand.StartsLater(s, d.Job, 0) {
+		if stage, _ := demand.StageOf(s, d); stage != demand.DoorBooting || !isBest(s, d) || d.Opened || s.StartsLater(d.Job, 0) {
 			continue
 		}
 		var nodes []string
@@ -264,7 +264,7 @@ func keepCovers(s *Step) {
 
 // keepCover maintains one of the covers.
 func (s *Step) keepCover(over memo.Cover, nodes []string) {
-	now, horizon := s.Seen.Now, demand.Horizon(s.Scene)
+	now, horizon := s.Seen.Now, s.Horizon
 	all := s.Covers(over)
 	keep := len(all) - 1
 	const why = "jobs wait pending for nodes"
@@ -314,7 +314,7 @@ func (s *Step) keepCover(over memo.Cover, nodes []string) {
 func coverNodes(w *demand.Wanted) map[memo.Cover][]string {
 	s, sets, nodes := w.Scene, demand.Covered(w.Scene), map[memo.Cover][]string{}
 	for _, m := range s.Nodes {
-		if !sets[m.Set] || demand.IsForeign(s, m) {
+		if !sets[m.Set] || m.Foreign {
 			continue
 		}
 		over := coverOf(w, m)

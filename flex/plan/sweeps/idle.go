@@ -49,7 +49,7 @@ func wasForAJob(m *scene.Node) bool {
 // isOpen reports whether Slurm would allocate the node to a waiting job as soon as it is powered
 // down, because the cover, which keeps jobs from its nodeset, does not include the node yet.
 func isOpen(w *demand.Wanted, m *scene.Node, sets map[*config.NodeSet]bool) bool {
-	return sets[m.Set] && !m.Cover && !demand.IsForeign(w.Scene, m)
+	return sets[m.Set] && !m.Cover && !m.Foreign
 }
 
 // endingOf returns when the node's machine ends, and the reason; zero if it never ends.

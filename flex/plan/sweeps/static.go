@@ -36,7 +36,7 @@ func renewStatic(s *Step) {
 			continue
 		}
 		for _, in := range m.Machines {
-			if left := in.Until().Sub(s.Seen.Now); !in.Until().IsZero() && s.IsOld(in.Until(), -early) && rules.MayAskIn(s.Wanted, p, renewal(s.Wanted, m)) {
+			if left := in.Until().Sub(s.Seen.Now); !in.Until().IsZero() && s.IsOld(in.Until(), -early) && p.MayAsk(renewal(s.Wanted, m)) {
 				p.Take(renewal(s.Wanted, m))
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), slurm.Clock(max(left, 0)), slurm.Clock(early))
 				s.do(action.SetNodes{
@@ -68,7 +68,7 @@ func comesBack(s *scene.Scene, m *scene.Node) bool {
 	}
 	_, resumes := bootedTooLate(m)
 	return (m.State.Base != slurm.Down || resumes || memo.IsLost(m.Reason)) && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail) &&
-		!(m.State.Has(slurm.Maintenance) && demand.IsForeign(s, m))
+		!(m.State.Has(slurm.Maintenance) && m.Foreign)
 }
 
 // renewal returns the claim that a static node would have after it is powered down and up again.

@@ -161,3 +161,11 @@ func FailedCall(err error) Error {
 	}
 	return Error{Trouble: Trouble{Cause: CauseUnknown, Message: err.Error()}, Err: err}
 }
+
+// InGooglesWords formats Google's message as the end of a problem. The admin may need it in full.
+func (t Trouble) InGooglesWords() string {
+	if t.Message == "" {
+		return ""
+	}
+	return "; Google's message: " + strings.TrimSuffix(t.Message, ".")
+}

@@ -140,6 +140,12 @@ func (j Job) MayBeLimited() bool {
 	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && isLimit
 }
 
+// NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's
+// limits. A job that uses a door may have to wait for a limit when its machines exist.
+func (j Job) NeedsLimits() bool {
+	return j.LacksNodes() || j.MayBeLimited() || j.State.Waits() && j.Reservation != ""
+}
+
 // WaitsForJobs reports whether the pending job depends on other jobs. Source: squeue(1), JOB REASON CODES.
 func (j Job) WaitsForJobs() bool {
 	return j.Reason == "Dependency" || j.Reason == "DependencyNeverSatisfied"

@@ -128,3 +128,10 @@ func (s State) String() string {
 	}
 	return text
 }
+
+// Registered reports whether the slurmd of a node in that state has registered and still answers.
+func (s State) Registered() bool {
+	const without = PoweredDown | PoweringDown | PoweringUp | PowerUp | NotResponding
+	up := s.Base == Idle || s.Base == Allocated || s.Base == Mixed
+	return up && s.Flags&without == 0
+}

@@ -53,7 +53,7 @@ func (l *look) machine(name string) (last scene.Machine) {
 // isRegistered reports whether Slurm shows the node as registered.
 func (l *look) isRegistered(node string) bool {
 	n := l.scene.Named(node).Node
-	return n != nil && Registered(n.State)
+	return n != nil && n.State.Registered()
 }
 
 // atWork returns the jobs on a node that run or are about to. coming reports whether a job on the

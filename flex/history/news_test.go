@@ -14,6 +14,6 @@ func TestNodeIsRegisteredWhileItsSlurmdAnswers(t *testing.T) {
 		scenetest.Idle: true, scenetest.Busy: true, "MIXED+CLOUD+DRAIN": true, "IDLE+CLOUD+NOT_RESPONDING": false,
 		scenetest.PoweringUp: false, "IDLE+CLOUD+POWERING_DOWN": false, "DOWN+CLOUD": false,
 	} {
-		assert.Equal(t, want, Registered(slurm.ParseState(state)), state)
+		assert.Equal(t, want, slurm.ParseState(state).Registered(), state)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"slurmflex/flex/history"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -31,21 +29,21 @@ func useOf(in scene.Machine, isReused, held bool, now time.Time) string {
 		return reused
 	case n.State.Base != slurm.Idle:
 		return used
-	case n.Static || !now.Before(scene.KeptUntil(n.Set, *n.Node, in.Until())):
+	case n.Static || !now.Before(n.KeptUntil(in.Until())):
 		return idle
 	}
 	return kept
 }
 
 // isRegistered reports whether Slurm shows the machine's node as registered.
-func isRegistered(in scene.Machine) bool { return in.Node != nil && history.Registered(in.Node.State) }
+func isRegistered(in scene.Machine) bool { return in.Node != nil && in.Node.State.Registered() }
 
 // heldNodes returns the nodes with machines that jobs keep after losing others, until these jobs
 // run.
 func heldNodes(s *scene.Scene) map[string]bool {
 	nodes := map[string]bool{}
 	for _, d := range s.Doors {
-		for _, name := range demand.Survivors(s, d) {
+		for _, name := range s.Survivors(d) {
 			nodes[name] = true
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -13,7 +12,7 @@ import (
 // limits after the jobs, so that a job that starts in between is counted.
 func (o Observer) observeAllowances(ctx context.Context, snap *scene.Snapshot) {
 	snap.Allowances, snap.AllowancesErr = slurm.Allowances{}, nil
-	if !o.covers() || !slices.ContainsFunc(snap.Jobs, demand.NeedsLimits) {
+	if !o.covers() || !slices.ContainsFunc(snap.Jobs, slurm.Job.NeedsLimits) {
 		return
 	}
 	snap.Allowances, snap.AllowancesErr = o.Slurm.Allowances(ctx, o.Memory.Settings.Enforced)

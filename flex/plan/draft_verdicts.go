@@ -138,6 +138,6 @@ func occasion(s *scene.Scene, c *demand.Claim, missing []string) (name string, f
 	if c.Job == nil || c.Job.Start.IsZero() {
 		return "", 0
 	}
-	failed = max(rules.Refusal(s, c).Times, memo.ParseFailed(s.Seen.Told[c.Job.ID])) // another process may have counted more
+	failed = max(c.Refusal(s).Times, memo.ParseFailed(s.Seen.Told[c.Job.ID])) // another process may have counted more
 	return fmt.Sprintf("%s of %d for %s", c.Group, c.Job.Start.Unix(), slurm.Fold(missing)), failed
 }

@@ -141,7 +141,7 @@ func waitsInLine(s *scene.Scene, waits []demand.Wait) (line []inLine) {
 // pendingInLine returns the pending jobs that lack only nodes and have none yet: first each job in
 // its first nodeset, then the further nodesets in which it may wait at once.
 func pendingInLine(s *scene.Scene, held []demand.Wait) (line []inLine) {
-	out, ours, covers := map[uint32]bool{}, map[*config.NodeSet]bool{}, demand.Covered(s)
+	out, covers := map[uint32]bool{}, s.Covered()
 	for _, w := range held {
 		out[w.Job] = out[w.Job] || w.Barred
 	}
@@ -150,15 +150,12 @@ func pendingInLine(s *scene.Scene, held []demand.Wait) (line []inLine) {
 			out[d.Taker.ID] = true
 		}
 	}
-	for _, set := range s.Config.FlexSets() {
-		ours[set] = true
-	}
 	rounds := make([][]inLine, demand.MostPlaces)
 	for _, j := range s.Queue() {
 		if out[j.ID] || !j.LacksNodes() {
 			continue
 		}
-		for i, set := range demand.PlacesOf(s, ours, j) {
+		for i, set := range s.PlacesOf(nil, j) {
 			if i < len(rounds) && (i == 0 || covers[set]) {
 				tasks := tasksOf(s, j)
 				rounds[i] = append(rounds[i], inLine{market: marketOf(s, set), nodeset: set.Name, job: j.ID, nodes: tasks * j.NodeCount, jobs: tasks})

@@ -13,7 +13,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/sweeps"
 	"slurmflex/mig"
@@ -540,7 +539,7 @@ func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 	assert.Equal(t, "change reservation DOOR from 2026-11-21T12:15:00Z", w.inSlurm(), "it has no machine any more")
 
 	w.Config.Options.Interval = 2*time.Minute + time.Second
-	assert.Equal(t, "interval is longer than 2m0s", demand.Uncovered(w.Scene())[w.Config.NodeSets[0]])
+	assert.Equal(t, "interval is longer than 2m0s", w.Scene().Uncovered()[w.Config.NodeSets[0]])
 }
 
 // Machines that no longer have a job are deleted, and Slurm places no job on their nodes before

@@ -149,7 +149,7 @@ func (d *draft) deleteMachines(of action.Of, machines []scene.Machine) {
 		case in.Leaving() && !in.Stopped():
 			d.await("instance %s to be gone", in.Name)
 		case in.Outsider:
-			d.keep("%s", scene.Outsider(in).Text)
+			d.keep("%s", in.OutsiderProblem().Text)
 		default:
 			later[once] = append(later[once], *in.Instance)
 		}

@@ -64,7 +64,7 @@ func (b *builder) regions() []Region {
 
 func (b *builder) nodeSets() []NodeSet {
 	all := []NodeSet{}
-	uncovered := demand.Uncovered(b.scene)
+	uncovered := b.scene.Uncovered()
 	for _, set := range b.scene.Config.FlexSets() {
 		n := NodeSet{
 			Name: set.Name, Capacity: set.Flex.Capacity, Block: b.seen.Sets[set].Block, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),

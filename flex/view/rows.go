@@ -190,7 +190,7 @@ func (b *builder) leased(in scene.Machine) Row {
 		row.Obstacle = "suspended (scontrol suspend), while its machines are billed"
 	}
 	if row.State == Idle && !row.Static {
-		row.KeptTo = second(scene.KeptUntil(set, *in.Node.Node, in.Until()))
+		row.KeptTo = second(in.Node.KeptUntil(in.Until()))
 	}
 	if row.State == Booting && !row.Since.IsZero() && set.Flex.BootTimeout > 0 {
 		row.GiveUpAt, row.GiveUpBy = row.Since.Add(set.Flex.BootTimeout), "boot_timeout"

@@ -81,7 +81,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job's failures are forgotten when it is requeued", "flex/plan/sweeps/groups.go",
-		"return !(counts && scene.HasJobOf(s, g.Stamp)) && ", "_ = counts\n\treturn ", planner,
+		"return !(counts && s.HasJobOf(g.Stamp)) && ", "_ = counts\n\treturn ", planner,
 	},
 	{
 		"a request is cancelled while it is being created", "flex/plan/draft.go",
@@ -520,7 +520,7 @@ var mutants = []mutant{
 		"return theirs > ours || theirs == ours && r.Place < d.Place", "return ours < 0 || theirs < 0 || r.Place < d.Place", planner,
 	},
 	{
-		"a process that makes a single pass covers nodes", "flex/plan/demand/wants.go",
+		"a process that makes a single pass covers nodes", "flex/plan/scene/covered.go",
 		"if !s.Seen.Promises || s.Config.Options", "if s.Config.Options", planner,
 	},
 	{
@@ -537,7 +537,7 @@ var mutants = []mutant{
 	},
 	{
 		"a door opens before its last machine is up", "flex/plan/demand/stage.go",
-		`case s.StartsLater(d.Job, 0), !areUp(s, Together(s, d)):`, `case s.StartsLater(d.Job, 0):`, planner,
+		`case s.StartsLater(d.Job, 0), !areUp(s, s.Together(d)):`, `case s.StartsLater(d.Job, 0):`, planner,
 	},
 	{
 		"a door opens although its machines are still to come", "flex/plan/sweeps/doors.go",
@@ -659,7 +659,7 @@ var mutants = []mutant{
 	},
 	{
 		"an unread region opens a door over kept machines", "flex/plan/sweeps/doors.go",
-		"if mayHaveSurvivors(s, d) {", "if len(demand.Survivors(s, d)) > 0 {", planner,
+		"if mayHaveSurvivors(s, d) {", "if len(s.Survivors(d)) > 0 {", planner,
 	},
 	{
 		"free nodes are not kept for a job that needs more", "flex/plan/demand/precedence.go",

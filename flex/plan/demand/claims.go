@@ -85,7 +85,7 @@ func (w *Wanted) gather() {
 	for _, c := range all {
 		c.Lease = scene.Lease(c.Set.Flex, c.Holders)
 		if c.Door != nil {
-			join(w.Scene, c, Survivors(w.Scene, c.Door))
+			join(w.Scene, c, w.Survivors(c.Door))
 		}
 		c.Group = place(w.Scene, c)
 		w.GroupOf[c.ID()] = true

@@ -15,7 +15,7 @@ func (w *Wanted) noteComponents() {
 		if c.Job != nil && c.Job.HetID != 0 && !c.IsFirst() && len(w.WithoutMachine(c.Nodes)) > 0 {
 			w.Incomplete[c.Job.HetID] = true
 		}
-		if c.IsFirst() && c.Door != nil && lacksDoor(w.Scene, c.Job.HetID, ours(w.Scene)) {
+		if c.IsFirst() && c.Door != nil && lacksDoor(w.Scene, c.Job.HetID, nil) {
 			w.Incomplete[c.Job.HetID] = true
 		}
 	}
@@ -25,17 +25,8 @@ func (w *Wanted) noteComponents() {
 // door. Slurm plans all components at once, and none while one of them uses a door.
 func lacksDoor(s *scene.Scene, hetID uint32, sets map[*config.NodeSet]bool) bool {
 	return slices.ContainsFunc(s.Seen.Jobs, func(j slurm.Job) bool {
-		return j.HetID == hetID && j.State.Waits() && len(s.DoorsOf(j.ID)) == 0 && len(PlacesOf(s, sets, &j)) > 0
+		return j.HetID == hetID && j.State.Waits() && len(s.DoorsOf(j.ID)) == 0 && len(s.PlacesOf(sets, &j)) > 0
 	})
-}
-
-// ours returns the nodesets of slurmflex.
-func ours(s *scene.Scene) map[*config.NodeSet]bool {
-	sets := map[*config.NodeSet]bool{}
-	for _, set := range s.Config.FlexSets() {
-		sets[set] = true
-	}
-	return sets
 }
 
 // IsFirst reports whether the claim belongs to a heterogeneous job's first component.

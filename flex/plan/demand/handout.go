@@ -52,7 +52,7 @@ type coveredNames struct {
 func handOut(s *scene.Scene) handed {
 	h := &handout{
 		Scene: s, jobs: s.Queue(),
-		coveredNames: coveredNames{sets: Covered(s), free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{}, spares: map[*config.NodeSet]bool{}},
+		coveredNames: coveredNames{sets: s.Covered(), free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{}, spares: map[*config.NodeSet]bool{}},
 		handed: handed{
 			Leaves: map[*scene.Door]bool{}, Offered: map[*scene.Node]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{},
 			Crowded: map[uint32]time.Time{},
@@ -111,7 +111,7 @@ func (h *handout) rests(j *slurm.Job) bool {
 }
 
 // places returns the covered nodesets where the job may start, in the order of its partition list.
-func (h *handout) places(j *slurm.Job) []*config.NodeSet { return PlacesOf(h.Scene, h.sets, j) }
+func (h *handout) places(j *slurm.Job) []*config.NodeSet { return h.PlacesOf(h.sets, j) }
 
 // leftMachines returns the machines of covered nodesets that were created for jobs and that no job
 // has, except those that keep_idle keeps for any job.

@@ -75,21 +75,10 @@ func (w *Wanted) IsKept(m *scene.Node) bool {
 	return job != nil && job.State == slurm.JobCompleting
 }
 
-// Survivors returns those nodes of the door that have machines from before the job lost others. It
-// returns none unless the nodeset has salvage.
-func Survivors(s *scene.Scene, d *scene.Door) (names []string) {
-	for _, m := range s.NodesNamed(d.Nodes) {
-		if d.Taker != nil && m.Set.Flex.Salvage && m.Power == scene.On && m.HasMachine() && len(m.Machines) == 1 && m.Machines[0].Created.Before(d.At) {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
-
 // keptTooLong returns why the machines that a job keeps behind its door stop waiting for the
 // replacement; empty if they continue to wait.
 func keptTooLong(s *scene.Scene, d *scene.Door) string {
-	survivors := s.NodesNamed(Survivors(s, d))
+	survivors := s.NodesNamed(s.Survivors(d))
 	if len(survivors) == 0 {
 		return ""
 	}

@@ -244,12 +244,6 @@ func amountOf(n int64, of string) string {
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-// NeedsLimits reports whether the plan for the job, or the reason for its wait, depends on Slurm's
-// limits. A job that uses a door may have to wait for a limit when its machines exist.
-func NeedsLimits(j slurm.Job) bool {
-	return j.LacksNodes() || j.MayBeLimited() || j.State.Waits() && j.Reservation != ""
-}
-
 // Overtaken returns the limit that would keep a job with a door from starting there now, because others have
 // used it up since; empty if there is none. Jobs with doors do not count under Slurm's limits yet.
 func (c *Claim) Overtaken(s *scene.Scene) string {

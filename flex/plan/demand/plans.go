@@ -252,17 +252,9 @@ func (h *handout) placeComponents(id uint32, has map[string]bool) {
 		h.free[p.set] = without(h.free[p.set], p.names)
 	}
 	for _, w := range wants {
-		w.Open = OpensAtOnce(h.Scene, w.Job)
+		w.Open = h.OpensAtOnce(w.Job)
 		h.give(w)
 	}
-}
-
-// OpensAtOnce reports whether the doors of a job open at once: it is a component of a heterogeneous job,
-// and another component waits CONFIGURING, so that all do.
-func OpensAtOnce(s *scene.Scene, j *slurm.Job) bool {
-	return j.HetID != 0 && slices.ContainsFunc(s.Seen.Jobs, func(other slurm.Job) bool {
-		return other.HetID == j.HetID && len(PlacesOf(s, Covered(s), &other)) == 0 && len(PlacesOf(s, ours(s), &other)) > 0
-	})
 }
 
 // formerNames returns the nodes of a live request that was made for the job, if the job can still

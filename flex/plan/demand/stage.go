@@ -60,7 +60,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its job waits for other jobs"
 	case s.StartsLater(d.Job, beginAhead):
 		return DoorEnded, "its job must start later"
-	case d.Job.HetID != 0 && lacksDoor(s, d.Job.HetID, Covered(s)):
+	case d.Job.HetID != 0 && lacksDoor(s, d.Job.HetID, s.Covered()):
 		return DoorEnded, "another component of its job has lost its nodes"
 	case misfit(d.Job, d.Nodes) != "":
 		return DoorEnded, misfit(d.Job, d.Nodes)
@@ -90,7 +90,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		return DoorEnded, "its partition starts no jobs now"
 	case up < len(d.Nodes) && keptTooLong(s, d) != "":
 		return DoorBroken, keptTooLong(s, d)
-	case s.StartsLater(d.Job, 0), !areUp(s, Together(s, d)):
+	case s.StartsLater(d.Job, 0), !areUp(s, s.Together(d)):
 		return DoorBooting, ""
 	case d.Opened && d.Named && s.IsOld(lastStart(s, d), lateAfter):
 		return DoorLate, fmt.Sprintf("its job has not started for %s with all its machines: %s", slurm.Clock(lateAfter), d.Job.Reason)
@@ -154,24 +154,9 @@ func (h *handout) changedDoor(address string) *scene.Door {
 	return nil
 }
 
-// Together returns the doors of all components of the door's heterogeneous job, which Slurm starts
-// together; of another job, the door alone.
-func Together(s *scene.Scene, d *scene.Door) []*scene.Door {
-	if d.Job == nil || d.Job.HetID == 0 {
-		return []*scene.Door{d}
-	}
-	var all []*scene.Door
-	for _, other := range s.Doors {
-		if other.Job != nil && other.Job.HetID == d.Job.HetID {
-			all = append(all, other)
-		}
-	}
-	return all
-}
-
 // lastStart returns the latest start among the doors that the job needs together.
 func lastStart(s *scene.Scene, d *scene.Door) (last time.Time) {
-	for _, other := range Together(s, d) {
+	for _, other := range s.Together(d) {
 		last = scene.Later(last, other.Start)
 	}
 	return last

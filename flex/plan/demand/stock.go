@@ -53,7 +53,7 @@ type stocks struct {
 // Slurm may allocate idle nodes at any time, unless the nodeset's jobs wait pending.
 func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 	const unfit = slurm.PoweringDown | slurm.Drain | slurm.Fail | slurm.Maintenance
-	all := stocks{scene: s, covered: Covered(s), of: map[string]*stock{}, isFree: func(m *scene.Node) bool {
+	all := stocks{scene: s, covered: s.Covered(), of: map[string]*stock{}, isFree: func(m *scene.Node) bool {
 		return m.State.IsIdle() && !m.State.Held() && m.State.Flags&unfit == 0 && len(m.Holders) == 0 && m.Door == nil
 	}}
 	return func(j *slurm.Job) (why string, frees time.Time) {
@@ -63,7 +63,7 @@ func Unheld(s *scene.Scene) func(*slurm.Job) (why string, frees time.Time) {
 		case throttle > 0 && strings.HasPrefix(j.Reason, "JobArrayTaskLimit"):
 			return ownLimit(throttle), time.Time{}
 		case slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance"): // it does not end before a lease
-			if short := all.shortOf(j, PlacesOf(s, ours(s), j)); short != nil {
+			if short := all.shortOf(j, s.PlacesOf(nil, j)); short != nil {
 				return all.text(short, j), short.frees
 			}
 		}

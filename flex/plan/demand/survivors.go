@@ -14,7 +14,7 @@ import (
 // machines that each keeps. A job keeps all its other machines if its time limit fits their leases.
 // Once Slurm has requeued the job, it gets a door over them.
 func (w *Wanted) findSurvivors() {
-	sets := Covered(w.Scene)
+	sets := w.Covered()
 	for i := range w.Seen.Jobs {
 		j := &w.Seen.Jobs[i]
 		switch left := survivorsOf(w.Scene, sets, j); {

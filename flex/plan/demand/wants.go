@@ -25,71 +25,11 @@ type want struct {
 // doorsAtOnce limits how many doors a pass makes. Each takes two calls to slurmctld.
 const doorsAtOnce = 200
 
-// Covered returns the nodesets with powered-down nodes that this process keeps from jobs, so that
-// their jobs wait pending. It returns none unless the process promises another pass.
-func Covered(s *scene.Scene) map[*config.NodeSet]bool {
-	sets := map[*config.NodeSet]bool{}
-	if !s.Seen.Promises || s.Config.Options.Waiting != config.Pending {
-		return sets
-	}
-	why := Uncovered(s)
-	for _, set := range s.Config.FlexSets() {
-		sets[set] = why[set] == ""
-	}
-	return sets
-}
-
-// Uncovered returns why the jobs of nodesets cannot wait pending. Covered nodesets are left out.
-func Uncovered(s *scene.Scene) map[*config.NodeSet]string {
-	why := s.Config.Uncovered()
-	if s.Seen.Unplanned != "" {
-		for _, set := range s.Config.FlexSets() {
-			why[set] = s.Seen.Unplanned
-		}
-		return why
-	}
-	for _, p := range s.Seen.Partitions {
-		known, ours := s.Config.Partition(p.Name)
-		if ours && p.Exclusive {
-			continue
-		}
-		for _, name := range p.Nodes {
-			switch set := s.Config.FlexSetOf(name); {
-			case set == nil:
-			case !ours:
-				why[set] = fmt.Sprintf("partition %s, which only slurm.conf has, has nodes of it", p.Name)
-			case known.Exclusive:
-				why[set] = fmt.Sprintf("partition %s is not exclusive in slurm.conf", p.Name)
-			default:
-				why[set] = fmt.Sprintf("jobs of partition %s share nodes", p.Name)
-			}
-		}
-	}
-	return why
-}
-
 // lateOf returns what is remembered of a job that did not start in time, or got no reservation.
 func lateOf(s *scene.Scene, j *slurm.Job) scene.Late { return s.Seen.Late[cmp.Or(j.HetID, j.ID)] }
 
 // isLate reports whether the job failed to start, or got no reservation, within the last minutes.
 func isLate(s *scene.Scene, j *slurm.Job) bool { return lateOf(s, j).Until.After(s.Seen.Now) }
-
-// PlacesOf returns those nodesets among sets where the job may start, in the order of its partition
-// list.
-func PlacesOf(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) (places []*config.NodeSet) {
-	for _, name := range partitionsOf(j) {
-		p, known := s.Config.Partition(name)
-		if !known {
-			continue
-		}
-		for _, set := range s.Config.SetsOf(*p) {
-			if sets[set] && !slices.Contains(places, set) {
-				places = append(places, set)
-			}
-		}
-	}
-	return places
-}
 
 // isVacant reports whether the node is powered down without a job, and covered by no foreign
 // reservation.

@@ -20,21 +20,21 @@ func MayWrite(comment string) bool { return comment == "" || IsOurs(comment) }
 // Text returns an AdminComment without OwnComment.
 func Text(comment string) string { return strings.TrimPrefix(comment, OwnComment) }
 
-// Deed is what happened to a job that lost its nodes.
-type Deed string
+// deed is what happened to a job that lost its nodes.
+type deed string
 
 // The deeds. An AdminComment starts with one of them.
 const (
-	Requeued  Deed = "requeued"
-	Again     Deed = "machines requested again" // for a job that waits PENDING
-	JobHeld   Deed = "held"
-	Cancelled Deed = "cancelled"
-	Loss      Deed = "machine lost" // Slurm then requeues or ends the job
+	Requeued  deed = "requeued"
+	Again     deed = "machines requested again" // for a job that waits PENDING
+	JobHeld   deed = "held"
+	Cancelled deed = "cancelled"
+	Loss      deed = "machine lost" // Slurm then requeues or ends the job
 )
 
 // Done holds a deed and its details, as an AdminComment states them.
 type Done struct {
-	Deed   Deed
+	Deed   deed
 	At     time.Time // zero: the AdminComment states no time
 	Reason string
 }
@@ -51,15 +51,15 @@ func (d Done) String() string {
 // comment contains no deed.
 func DoneOf(comment string) (d Done, ok bool) {
 	head, reason, found := strings.Cut(Text(comment), ": ")
-	deed, at, dated := strings.Cut(head, " at ")
-	d = Done{Deed: Deed(deed), Reason: strings.TrimSuffix(reason, KeepsNone)}
+	word, at, dated := strings.Cut(head, " at ")
+	d = Done{Deed: deed(word), Reason: strings.TrimSuffix(reason, KeepsNone)}
 	if dated {
 		var err error
 		if d.At, err = time.Parse(time.RFC3339, at); err != nil {
 			return Done{}, false
 		}
 	}
-	known := slices.Contains([]Deed{Requeued, Again, JobHeld, Cancelled, Loss}, d.Deed)
+	known := slices.Contains([]deed{Requeued, Again, JobHeld, Cancelled, Loss}, d.Deed)
 	return d, found && known && IsOurs(comment)
 }
 

@@ -22,7 +22,7 @@ func nameFailing(w *demand.Wanted, verdicts []rules.Verdict) {
 			continue
 		}
 		// The AdminComment keeps the number of attempts that count, for other processes.
-		v.Why, v.Quiet = v.Failing.String(), rules.Refusal(w.Scene, v.Claim).Times > 0
+		v.Why, v.Quiet = v.Failing.String(), v.Claim.Refusal(w.Scene).Times > 0
 		key := likeness{v.Claim.Set.Region, v.Failing.Message}
 		alike[key] = append(alike[key], v)
 	}
@@ -32,7 +32,7 @@ func nameFailing(w *demand.Wanted, verdicts []rules.Verdict) {
 			groups += fmt.Sprintf(" and %d more", more)
 		}
 		first.Problems = append(slices.Clone(first.Problems), scene.NewProblem("request-failing", key.region+" "+string(first.Failing.Cause), "%s: %s%s",
-			groups, first.Why, rules.InGooglesWords(key.message)))
+			groups, first.Why, first.Failing.InGooglesWords()))
 	}
 }
 
@@ -40,7 +40,7 @@ func nameFailing(w *demand.Wanted, verdicts []rules.Verdict) {
 // no call has failed since the job was allocated its nodes.
 func failingOf(w *demand.Wanted, v *rules.Verdict) scene.Failing {
 	c := v.Claim
-	f := rules.Refusal(w.Scene, c).Failing
+	f := c.Refusal(w.Scene).Failing
 	tries := v.Do == rules.Requests || v.Do == rules.Waits && v.UnderWay && slices.ContainsFunc(w.WithoutMachine(c.Nodes), w.IsBeingMade)
 	ours := f.Cause == mig.CauseExists && w.Group(c.ID()).Usable != nil
 	if !tries || ours || v.Gone || c.StartedAfter(f.Last) {

@@ -7,12 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -91,7 +89,7 @@ func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 		return text + memo.NoEnd
 	case end.IsZero():
 		return ""
-	case Outlives(s, j, end):
+	case s.Outlives(j, end):
 		text += memo.End + end.UTC().Format(time.RFC3339) + beforeLimit
 	case waited && haveCome(s, j):
 		text += memo.There + end.UTC().Format(time.RFC3339)
@@ -173,23 +171,6 @@ func haveCome(s *scene.Scene, j *slurm.Job) bool {
 	return j.State != slurm.JobCompleting && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
 		stays, _ := m.Stays()
 		return !stays || m.Power != scene.Rising && m.Power != scene.On
-	})
-}
-
-// Outlives reports whether the job may run longer than its nodes, by more than config.CloseEnough.
-// The start of a job is unknown until it runs. Until then, only a time limit longer than the longest
-// lease counts.
-func Outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
-	switch {
-	case j.Limit.Kind == slurm.LimitUnknown:
-		return false
-	case j.Limit.Kind != slurm.LimitSet:
-		return true
-	case j.State == slurm.JobRunning && !j.Start.IsZero():
-		return j.Start.Add(j.Limit.Duration - config.CloseEnough).After(end)
-	}
-	return slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
-		return m.Set.Flex.MaxRunDuration > 0 && j.Limit.Duration > min(m.Set.Flex.MaxRunDuration, mig.MaxDuration)
 	})
 }
 

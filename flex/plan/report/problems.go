@@ -179,7 +179,7 @@ func (f *findings) billedOtherwise() {
 func (f *findings) outsiders() {
 	for _, in := range f.Machines {
 		if (!in.Leaving() || in.Stopped()) && in.Outsider {
-			f.Problems = append(f.Problems, scene.Outsider(in))
+			f.Problems = append(f.Problems, in.OutsiderProblem())
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (f *findings) doubles() {
 // unclearNodes reports the nodes that slurmflex leaves alone because their state is unknown.
 func (f *findings) unclearNodes() {
 	for _, m := range f.Nodes {
-		if m.Power == scene.Unclear && !rules.IsSkipped(f.Scene, slurm.NodeRow, m.Name) {
+		if m.Power == scene.Unclear && !f.IsSkipped(slurm.NodeRow, m.Name) {
 			f.Add("state-unknown", m.Name, "node %s is left alone: state %s is not understood", m.Name, m.State)
 		}
 	}

@@ -88,7 +88,7 @@ func waitsFor(w *demand.Wanted, v rules.Verdict) (queued, lacking demand.Wait) {
 	}
 	lacking = wait
 	lacking.Nodes, lacking.Failed, lacking.Next, lacking.Failing = rest, v.Failed, v.Next, v.Failing
-	if _, lacking.Trouble, _ = rules.Failures(w.Scene, c); v.Failing.Times > 0 {
+	if _, lacking.Trouble, _ = c.Failures(w.Scene); v.Failing.Times > 0 {
 		lacking.Failed, lacking.Trouble = v.Failing.Times, v.Failing.Trouble
 	}
 	if v.Do != rules.Returns && v.Do != rules.PowersDown {
@@ -155,7 +155,7 @@ func Recall(snap scene.Snapshot, now, known []demand.Wait) []demand.Wait {
 		}
 		switch {
 		case n.Request == "":
-			n.Stage, n.Obstacle = demand.Waiting, rules.UnreadText(n.Region, snap.Unseen[n.Region])
+			n.Stage, n.Obstacle = demand.Waiting, snap.UnreadText(n.Region)
 			n.Failed, n.Next, n.Failing = 0, time.Time{}, scene.Failing{}
 		case n.Stage == demand.Returning: // slurmflex returns no nodes in an unread region
 			n.Stage, n.Obstacle, n.Then = demand.Queued, "", ""

@@ -69,8 +69,8 @@ func askedSince(w *demand.Wanted, c *demand.Claim) (since, until time.Time, coun
 	if in, found := firstStranger(w.Scene, c); found {
 		return in.Created, now, true
 	}
-	n, _, last := Failures(w.Scene, c)
-	if r := Refusal(w.Scene, c); n == 0 && c.Set.Flex.Capacity.AtOnce() && r.Failing.Times > 0 {
+	n, _, last := c.Failures(w.Scene)
+	if r := c.Refusal(w.Scene); n == 0 && c.Set.Flex.Capacity.AtOnce() && r.Failing.Times > 0 {
 		n, last = 1, r.Failing.Last // the call is repeated immediately, until Compute answers
 	}
 	end := last.Add(retryAfter(n))

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"slurmflex/flex/plan/action"
@@ -31,7 +30,7 @@ func retryAfter(failures int) time.Duration {
 // can succeed. After max_attempts failures, and again after each further failure, it returns the
 // nodes of a CONFIGURING job, and Slurm requeues the job.
 func backOff(w *demand.Wanted, c *demand.Claim) Ruling {
-	failures, trouble, last := Failures(w.Scene, c)
+	failures, trouble, last := c.Failures(w.Scene)
 	if failures == 0 {
 		return Ruling{}
 	}
@@ -61,7 +60,7 @@ func backOff(w *demand.Wanted, c *demand.Claim) Ruling {
 func (v Ruling) quoting(t mig.Trouble) Ruling {
 	if t.Message != t.Brief() {
 		for i := range v.Problems {
-			v.Problems[i].Text += InGooglesWords(t.Message)
+			v.Problems[i].Text += t.InGooglesWords()
 		}
 	}
 	return v
@@ -85,44 +84,4 @@ func occupied(w *demand.Wanted, c *demand.Claim) Ruling {
 			c.Group, c.Set.Region, owner, c.Set.Name)
 	}
 	return Ruling{Do: Waits, Why: p.Text, Problems: []scene.Problem{p}}
-}
-
-// Failures returns the number of consecutive failed attempts for the claim, and the cause and time
-// of the last one. It counts the recorded requests or the refusals that this process knows,
-// whichever are more: Compute may or may not record a refusal. Compute does not record when a
-// request ended, so the creation time is used: a request that waited for hours is retried
-// immediately.
-func Failures(s *scene.Scene, c *demand.Claim) (n int, trouble mig.Trouble, last time.Time) {
-	group := s.Group(c.ID()).Usable
-	requests := c.RequestsOf(group)
-	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
-		if r := requests[i]; n == 0 {
-			trouble, last = r.Trouble, r.Created
-		}
-		n++
-	}
-	r := Refusal(s, c)
-	if r.Times > 0 && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
-		trouble, last = r.Trouble, r.At
-		n = max(n, r.Times)
-	}
-	return n, trouble, last
-}
-
-// Refusal returns Compute's last refusal to create the claim's group, or for a shared group, the
-// request for the claim's node.
-func Refusal(s *scene.Scene, c *demand.Claim) scene.Refusal {
-	last := s.Seen.Refused[c.Group]
-	if own := s.Seen.Refused[c.Outcome(c.Group)]; own.Last().After(last.Last()) {
-		return own
-	}
-	return last
-}
-
-// InGooglesWords formats Google's message as the end of a problem. The admin may need it in full.
-func InGooglesWords(message string) string {
-	if message == "" {
-		return ""
-	}
-	return "; Google's message: " + strings.TrimSuffix(message, ".")
 }

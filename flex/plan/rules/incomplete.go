@@ -31,7 +31,7 @@ func noteIncomplete(w *demand.Wanted) {
 	going, left := map[uint32]bool{}, beingLeft(w)
 	for _, c := range slices.Backward(w.Claims) {
 		limit := c.Set.Flex.GangTimeout
-		if c.Door != nil && len(demand.Survivors(w.Scene, c.Door)) > 0 || limit == 0 || c.Job == nil || c.Stamp.Node != "" || going[c.Job.ID] || w.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
+		if c.Door != nil && len(w.Survivors(c.Door)) > 0 || limit == 0 || c.Job == nil || c.Stamp.Node != "" || going[c.Job.ID] || w.Unseen(c.Set.Region) || unreadOf(w.Scene, c) != "" {
 			continue
 		}
 		there, since := came(w.Scene, c.Job)

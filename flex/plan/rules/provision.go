@@ -146,7 +146,7 @@ func lackedUntil(w *demand.Wanted, c *demand.Claim, end WaitEnd) string {
 // lacked returns what the claim lacks: capacity while a request is live or after a refusal for
 // lack of capacity or quota, and machines otherwise.
 func lacked(w *demand.Wanted, c *demand.Claim) string {
-	_, trouble, _ := Failures(w.Scene, c)
+	_, trouble, _ := c.Failures(w.Scene)
 	if c.Live != nil || trouble.Cause == mig.CauseCapacity || trouble.Cause == mig.CauseQuota {
 		return "no capacity"
 	}
@@ -158,7 +158,7 @@ func lastAttempt(s *scene.Scene, c *demand.Claim) mig.Trouble {
 	if c.Live != nil {
 		return c.Live.Request.Trouble
 	}
-	_, trouble, _ := Failures(s, c)
+	_, trouble, _ := c.Failures(s)
 	return trouble
 }
 

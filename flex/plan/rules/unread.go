@@ -2,8 +2,6 @@ package rules
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
 
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
@@ -15,7 +13,7 @@ func regionUnread(w *demand.Wanted, c *demand.Claim) Ruling {
 	if !w.Unseen(c.Set.Region) {
 		return Ruling{}
 	}
-	return Ruling{Do: Waits, Unread: true, Quiet: true, Why: UnreadText(c.Set.Region, w.Seen.Unseen[c.Set.Region])}
+	return Ruling{Do: Waits, Unread: true, Quiet: true, Why: w.Seen.UnreadText(c.Set.Region)}
 }
 
 // recordUnread: something that could not be read may be a machine or a node of the claim.
@@ -38,11 +36,6 @@ func unreadOf(s *scene.Scene, c *demand.Claim) string {
 	return s.Group(c.ID()).Unread
 }
 
-// UnreadText describes a region that could not be read.
-func UnreadText(region string, err error) string {
-	return fmt.Sprintf("region %s could not be read: %v", region, err)
-}
-
 // unshownOf returns a node of the claim's job with an unreadable row; empty if all rows were read.
 // All nodes of a job are requested together.
 func unshownOf(s *scene.Scene, c *demand.Claim) string {
@@ -52,7 +45,7 @@ func unshownOf(s *scene.Scene, c *demand.Claim) string {
 	first := ""
 	for _, name := range c.Job.Nodes {
 		set, _, _ := s.Config.Find(name)
-		if set == c.Set && (s.Node(name) == nil || IsSkipped(s, slurm.NodeRow, name)) && (first == "" || name < first) {
+		if set == c.Set && (s.Node(name) == nil || s.IsSkipped(slurm.NodeRow, name)) && (first == "" || name < first) {
 			first = name
 		}
 	}
@@ -60,9 +53,4 @@ func unshownOf(s *scene.Scene, c *demand.Claim) string {
 		return ""
 	}
 	return "the row of node " + first + " cannot be read, and all nodes of the job are requested together"
-}
-
-// IsSkipped reports whether a row of that kind and name could not be read.
-func IsSkipped(s *scene.Scene, kind, name string) bool {
-	return slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == kind && r.Name == name })
 }

@@ -132,8 +132,8 @@ func (s *Snapshot) Miscounted(groups []mig.Group) []mig.Group {
 	return miscounted
 }
 
-// Outsider returns the problem of an instance that is an Outsider of its group.
-func Outsider(in Machine) Problem {
+// OutsiderProblem returns the problem of an instance that is an Outsider of its group.
+func (in Machine) OutsiderProblem() Problem {
 	return NewProblem("not-a-member", in.Name, "instance %s in %s is not a member of group %s, which its metadata names as its creator, and stays: "+
 		"delete it when it is not needed (gcloud compute instances delete %[1]s --zone %[2]s)", in.Name, in.Zone, in.Group)
 }

@@ -73,7 +73,7 @@ func ByImportance(a, b *slurm.Job) int {
 
 // HasJobOf reports whether a job that a group with the stamp was created for is, or may be, in the
 // queue.
-func HasJobOf(s *Scene, stamp mig.Stamp) bool {
+func (s *Scene) HasJobOf(stamp mig.Stamp) bool {
 	_, shares := s.sharers[stamp.Sharers()]
 	return s.IsQueued(stamp.Job) || shares && stamp.Shared()
 }

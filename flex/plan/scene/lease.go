@@ -197,18 +197,18 @@ func (s *Scene) FreeUntil(m *Node) (until time.Time, known bool) {
 	return until, known
 }
 
-// KeptUntil returns when an idle dynamic node of the nodeset is powered down. end is when its lease
+// KeptUntil returns when the idle dynamic node is powered down. end is when its lease
 // ends or announced maintenance of its host starts. The node is powered down after keep_idle, or
 // when too little of the lease is left to be useful, whichever is first. KeptUntil returns zero for
 // a node that is not kept, and while Slurm does not show since when the node is idle.
 //
 // slurmctld sets LastBusyTime when a job leaves the node and when the node's slurmd registers.
 // Slurm 22.05 and 23.11 also set it for all nodes when slurmctld starts.
-func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
-	if set.Flex.KeepIdle == 0 || n.LastBusyTime.IsZero() {
+func (m *Node) KeptUntil(end time.Time) time.Time {
+	if m.Set.Flex.KeepIdle == 0 || m.LastBusyTime.IsZero() {
 		return time.Time{}
 	}
-	until := n.LastBusyTime.Add(set.Flex.KeepIdle)
+	until := m.LastBusyTime.Add(m.Set.Flex.KeepIdle)
 	if useful := end.Add(-config.UsefulLease); !end.IsZero() && useful.Before(until) {
 		return useful
 	}

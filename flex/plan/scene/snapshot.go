@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -292,4 +293,9 @@ type Asked struct {
 	For  time.Duration
 	At   time.Time // the time of the pass
 	Runs bool      // a request was live or refused then
+}
+
+// UnreadText describes a region that could not be read.
+func (s *Snapshot) UnreadText(region string) string {
+	return fmt.Sprintf("region %s could not be read: %v", region, s.Unseen[region])
 }

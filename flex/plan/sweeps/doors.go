@@ -74,7 +74,7 @@ func keepDoors(s *Step) {
 				uses(job, d.Address, true, action.Why(why))
 			}
 			s.Soon = true // Slurm plans the job again
-		case !d.Opened && (s.Config.Options.Waiting != config.Pending || demand.OpensAtOnce(s.Scene, d.Job)):
+		case !d.Opened && (s.Config.Options.Waiting != config.Pending || s.OpensAtOnce(d.Job)):
 			moves(slurm.ReservationChange{Start: now}, "jobs are to wait configuring")
 		case s.Handed.Inherits(d.Job):
 			// The job uses another door from now on.
@@ -141,7 +141,7 @@ func NearDoors(s *scene.Scene) (near []NearDoor) {
 			continue
 		}
 		var nodes []string
-		for _, other := range demand.Together(s, d) {
+		for _, other := range s.Together(d) {
 			nodes = append(nodes, other.Nodes...)
 		}
 		if len(s.WithoutMachine(nodes)) == 0 {
@@ -154,7 +154,7 @@ func NearDoors(s *scene.Scene) (near []NearDoor) {
 // NodesInUse returns the nodes with running jobs that other jobs may use as soon as these jobs end:
 // static nodes, and those that keep_idle applies to. Under a suspended job, a node is idle already.
 func NodesInUse(s *scene.Scene) (names []string) {
-	sets := demand.Covered(s)
+	sets := s.Covered()
 	for _, m := range s.Nodes {
 		if sets[m.Set] && m.Power == scene.On && m.Busy && m.Door == nil && len(m.Holders) > 0 && !m.State.IsIdle() && (m.Set.Flex.KeepIdle > 0 || m.Static) {
 			names = append(names, m.Name)
@@ -186,7 +186,7 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 // mayHaveSurvivors reports whether the door has survivors, or may have some that could not be read:
 // nodes that booted before the job lost others.
 func mayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
-	return len(demand.Survivors(s, d)) > 0 || slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool {
+	return len(s.Survivors(d)) > 0 || slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool {
 		return m.Set.Flex.Salvage && m.IsUnread && m.Power == scene.On && m.BootTime.Before(d.At)
 	})
 }
@@ -312,7 +312,7 @@ func (s *Step) keepCover(over memo.Cover, nodes []string) {
 // coverNodes returns the nodes of covered nodesets that each cover is to have, sorted. A node leaves
 // a cover only after another one that closes it has it, so that no job starts there in between.
 func coverNodes(w *demand.Wanted) map[memo.Cover][]string {
-	s, sets, nodes := w.Scene, demand.Covered(w.Scene), map[memo.Cover][]string{}
+	s, sets, nodes := w.Scene, w.Covered(), map[memo.Cover][]string{}
 	for _, m := range s.Nodes {
 		if !sets[m.Set] || m.Foreign {
 			continue
@@ -356,6 +356,6 @@ func coverOf(w *demand.Wanted, m *scene.Node) memo.Cover {
 // isOver reports whether an idle node has been kept for long enough.
 func isOver(s *scene.Scene, m *scene.Node) bool {
 	end, _ := endingOf(m)
-	until := scene.KeptUntil(m.Set, *m.Node, end)
+	until := m.KeptUntil(end)
 	return !until.IsZero() && s.IsOld(until, 0)
 }

@@ -82,7 +82,7 @@ func shows(s *scene.Scene, r mig.Request) bool {
 // lists and the group's own count.
 func done(s *scene.Scene, g *mig.Group) bool {
 	of, counts := s.Group(g.ID()), slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && scene.HasJobOf(s, g.Stamp)) && !unaccounted(s, *g) && !of.Creates && !of.MayHold
+	return !(counts && s.HasJobOf(g.Stamp)) && !unaccounted(s, *g) && !of.Creates && !of.MayHold
 }
 
 // unaccounted reports whether the group created a machine that could not be read, or the machine of

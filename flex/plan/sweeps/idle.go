@@ -16,7 +16,7 @@ import (
 // does not take leases or nodesets into account. If a job takes such a node first, the mark takes
 // effect at the job's end.
 func powerDownKept(s *Step) {
-	sets := demand.Covered(s.Scene)
+	sets := s.Covered()
 	for _, m := range s.Nodes {
 		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Static || m.State.Has(slurm.PowerDown) || m.IsUnread || isOpen(s.Wanted, m, sets) || s.IsKept(m) {
 			continue
@@ -28,7 +28,7 @@ func powerDownKept(s *Step) {
 			continue
 		}
 		end, ends := endingOf(m)
-		until := scene.KeptUntil(m.Set, *m.Node, end)
+		until := m.KeptUntil(end)
 		if until.IsZero() || !s.IsOld(until, 0) {
 			continue
 		}

@@ -83,7 +83,7 @@ func leaseEnds(s *scene.Scene) map[uint32]leaseEnding {
 			continue
 		}
 		end := s.Ends[j.ID]
-		if end.Node == nil || !report.Outlives(s, j, end.At) || !isReserved(s, end.Node.Name, end.At) {
+		if end.Node == nil || !s.Outlives(j, end.At) || !isReserved(s, end.Node.Name, end.At) {
 			continue
 		}
 		whole := cmp.Or(j.HetID, j.ID)

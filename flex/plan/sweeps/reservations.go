@@ -9,7 +9,6 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/plan/rules"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -55,7 +54,7 @@ func reserve(s *Step) {
 		until := start.Add(grace)
 		r := have[name]
 		switch {
-		case rules.IsSkipped(s.Scene, slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
+		case s.IsSkipped(slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
 		case r == nil:
 			s.do(action.CreateReservation{
 				OfReservation: action.OfReservation{Name: name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // minimal is the smallest file with a nodeset that slurmflex provisions.
@@ -120,8 +122,7 @@ func TestEffectiveLoadsAsTheSameConfiguration(t *testing.T) {
 // in this working copy are.
 func loadExisting(t testing.TB) *Config {
 	t.Helper()
-	data, err := os.ReadFile("testdata/slurm-gcp.yaml")
-	require.NoError(t, err)
+	data := must.Get(os.ReadFile("testdata/slurm-gcp.yaml"))
 	path := filepath.Join(ownFolder(t), "config.yaml")
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 	c, err := Load(path)
@@ -160,9 +161,8 @@ func TestFileOfAnExistingClusterLoadsUnchanged(t *testing.T) {
 
 func TestIgnoredKeysAreListed(t *testing.T) {
 	c := loadExisting(t)
-	want, err := os.ReadFile("testdata/slurm-gcp.ignored")
-	require.NoError(t, err)
-	assert.ElementsMatch(t, strings.Split(strings.TrimSpace(string(want)), "\n"), ignored(c))
+	want := must.Text("testdata/slurm-gcp.ignored")
+	assert.ElementsMatch(t, strings.Split(strings.TrimSpace(want), "\n"), ignored(c))
 }
 
 // ignored returns the ignored keys, each behind its line.

@@ -120,19 +120,18 @@ var first = []string{
 
 // TestConfigurePage compares the page's table of first with the tags; UPDATE=1 writes it.
 func TestConfigurePage(t *testing.T) {
-	old, err := os.ReadFile(configurePage)
-	require.NoError(t, err)
+	old := must.Text(configurePage)
 	rows := "| key | meaning | default |\n|---|---|---|\n"
 	for _, path := range first {
 		found, err := Explain(path)
 		require.NoError(t, err)
 		rows += fmt.Sprintf("| `%s` | %s | %s |\n", path, strings.ReplaceAll(found[0].Doc, " A change needs a restart of the daemon.", ""), found[0].Default)
 	}
-	text := regexp.MustCompile(`(?m)^<!-- keys -->\n((?:.+\n)+)`).ReplaceAllLiteralString(string(old), "<!-- keys -->\n"+rows)
+	text := regexp.MustCompile(`(?m)^<!-- keys -->\n((?:.+\n)+)`).ReplaceAllLiteralString(old, "<!-- keys -->\n"+rows)
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile(configurePage, []byte(text), 0o644))
 	}
-	if text != string(old) || !strings.Contains(text, rows) {
+	if text != old || !strings.Contains(text, rows) {
 		t.Error("UPDATE=1 go test ./config -run TestConfigurePage updates the table below <!-- keys --> from the tags")
 	}
 }
@@ -324,15 +323,13 @@ var keyForm = regexp.MustCompile(`^[a-z][a-z_]+$`)
 // literals returns all words in the package's source that could be a key.
 func literals(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob("*.go"))
 	all := make(map[string]bool)
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
+		file := must.Get(parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution))
 		ast.Inspect(file, func(n ast.Node) bool {
 			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 				word, err := strconv.Unquote(literal.Value)

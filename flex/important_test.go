@@ -35,8 +35,7 @@ func TestImportantJobStartsAmongManySmallJobs(t *testing.T) {
 	for _, waiting := range []string{"configuring", "pending"} {
 		t.Run(waiting, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cfg, err := config.Parse("alpha.yaml", fmt.Appendf(nil, eightNodes, waiting))
-				require.NoError(t, err)
+				cfg := must.Get(config.Parse("alpha.yaml", fmt.Appendf(nil, eightNodes, waiting)))
 				nodes := names("alpha-a3-[0-7]")
 				cluster := fakeslurm.New(fakeslurm.Options{
 					Version: "24.11", Nodes: nodes, Backfill: 30 * time.Second,
@@ -48,8 +47,7 @@ func TestImportantJobStartsAmongManySmallJobs(t *testing.T) {
 					OnBoot:   func(in fakegce.Instance) { cluster.Register(in.Name, time.Now()) },
 					OnDelete: func(in fakegce.Instance) { cluster.Silence(in.Name) },
 				})
-				_, err = cloud.AddTemplate(us, fakegce.FlexTemplate("flex", "a3-highgpu-8g"))
-				require.NoError(t, err)
+				must.Get(cloud.AddTemplate(us, fakegce.FlexTemplate("flex", "a3-highgpu-8g")))
 				client, err := gce.New(t.Context(), gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: cloud.Transport()})
 				require.NoError(t, err)
 				r := &Reconciler{Config: cfg, Scheduler: cluster, Cloud: client, Log: zap.NewNop(), Now: time.Now, Promises: true}

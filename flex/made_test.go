@@ -12,6 +12,7 @@ import (
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // D10: another process, such as down --now, deletes what this process created.
@@ -102,8 +103,7 @@ func TestAdminsBlockOutlastsTheDaemonUntilUnblock(t *testing.T) {
 // placing gives nodeset a3 compact placement and a machine type that supports it.
 func placing(w *world) {
 	w.Helper()
-	link, err := w.cloud.AddTemplate(us, fakegce.FlexTemplate("close", "a4-highgpu-8g"))
-	require.NoError(w, err)
+	link := must.Get(w.cloud.AddTemplate(us, fakegce.FlexTemplate("close", "a4-highgpu-8g")))
 	set := w.slurm.cfg.NodeSets[0]
 	set.Template, set.Placement, set.PlacementDistance = link, true, 2
 }

@@ -11,6 +11,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // configured returns the world's configuration with other text in it.
@@ -18,8 +19,7 @@ func (w *world) configured(old, new string) *config.Config {
 	w.Helper()
 	text := strings.ReplaceAll(alpha, old, new)
 	require.NotEqual(w, alpha, text)
-	cfg, err := config.Parse("alpha.yaml", []byte(text))
-	require.NoError(w, err)
+	cfg := must.Get(config.Parse("alpha.yaml", []byte(text)))
 	return cfg
 }
 

@@ -22,6 +22,7 @@ import (
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // alpha is a cluster in two regions. Nodes of a3 are provisioned job by job, nodes of one
@@ -49,8 +50,7 @@ const (
 
 func alphaConfig(t testing.TB) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
-	require.NoError(t, err)
+	cfg := must.Get(config.Parse("alpha.yaml", []byte(alpha)))
 	return cfg
 }
 
@@ -83,8 +83,7 @@ func inWorld(t *testing.T, run func(*world), change ...func(*fakegce.Options)) {
 		}
 		w.cloud = fakegce.New(o)
 		for _, region := range []string{us, europe} {
-			_, err := w.cloud.AddTemplate(region, fakegce.FlexTemplate("flex", "a3-highgpu-8g"))
-			require.NoError(t, err)
+			must.Get(w.cloud.AddTemplate(region, fakegce.FlexTemplate("flex", "a3-highgpu-8g")))
 		}
 		w.wire = &wire{next: w.cloud.Transport()}
 		w.begin()

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // The files under testdata hold the output of real Slurm commands on a cluster with exclusive flex
@@ -17,8 +19,7 @@ import (
 
 func versions(t testing.TB) []string {
 	t.Helper()
-	folders, err := filepath.Glob("testdata/*.*.*")
-	require.NoError(t, err)
+	folders := must.Get(filepath.Glob("testdata/*.*.*"))
 	require.Len(t, folders, 6)
 	for i := range folders {
 		folders[i] = filepath.Base(folders[i])
@@ -28,8 +29,7 @@ func versions(t testing.TB) []string {
 
 func fixture(t testing.TB, version, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", version, name))
-	require.NoError(t, err)
+	b := must.Get(os.ReadFile(filepath.Join("testdata", version, name)))
 	return b
 }
 
@@ -71,8 +71,7 @@ func inSqueueFormat(rows []byte) []byte {
 // Other tests read the other files.
 func TestEveryFixtureOfNodesAndJobsParses(t *testing.T) {
 	inEveryVersion(t, func(t *testing.T, version string) {
-		steps, err := filepath.Glob(filepath.Join("testdata", version, "*.nodes.txt"))
-		require.NoError(t, err)
+		steps := must.Get(filepath.Glob(filepath.Join("testdata", version, "*.nodes.txt")))
 		for _, path := range steps {
 			nodes, _ := read(t, version, strings.TrimSuffix(filepath.Base(path), ".nodes.txt"))
 			require.Len(t, nodes, 10)
@@ -178,8 +177,7 @@ func TestEachVersionDescribesItsCluster(t *testing.T) {
 			Flags: []string{"MAINT", "IGNORE_JOBS", "SPEC_NODES"}, Start: start, End: start.Add(365 * 24 * time.Hour),
 		}, reservations[0], "it lasts until the end of time")
 
-		files, err := filepath.Glob(filepath.Join("testdata", version, "resumefile-*.json"))
-		require.NoError(t, err)
+		files := must.Get(filepath.Glob(filepath.Join("testdata", version, "resumefile-*.json")))
 		require.GreaterOrEqual(t, len(files), 4)
 		var all []uint32
 		for _, path := range files {

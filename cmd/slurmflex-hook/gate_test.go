@@ -6,14 +6,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // A slurm.conf of v0.1.0 may use the gate as PrologSlurmctld: if the gate fails, no job starts.
 func TestFormerGateRunsOnlyTheSitesProlog(t *testing.T) {
 	w := newWorld(t)
-	wrapper, err := os.ReadFile("../../scripts/gate")
-	require.NoError(t, err)
-	w.write("gate", string(wrapper), 0o755)
+	wrapper := must.Text("../../scripts/gate")
+	w.write("gate", wrapper, 0o755)
 	env := []string{beProgram, "SLURM_JOB_ID=812"}
 	code, _ := run(t, env, w.path("gate"))
 	assert.Zero(t, code)
@@ -21,9 +22,8 @@ func TestFormerGateRunsOnlyTheSitesProlog(t *testing.T) {
 	w.write("prolog-slurmctld", "#!/bin/sh\necho $SLURM_JOB_ID >DIR/own\nexit 3\n", 0o755)
 	code, _ = run(t, env, w.path("gate"))
 	assert.Equal(t, 3, code)
-	text, err := os.ReadFile(w.path("own"))
-	require.NoError(t, err)
-	assert.Equal(t, "812\n", string(text))
+	text := must.Text(w.path("own"))
+	assert.Equal(t, "812\n", text)
 
 	require.NoError(t, os.Chmod(w.path("prolog-slurmctld"), 0o644))
 	code, _ = run(t, env, w.path("gate"))

@@ -133,9 +133,8 @@ func (w *world) requireHandedOver(env []string, program string, args ...string) 
 // lines returns the lines of a file of the world.
 func (w *world) lines(name string) []string {
 	w.t.Helper()
-	b, err := os.ReadFile(w.path(name))
-	require.NoError(w.t, err)
-	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	b := must.Text(w.path(name))
+	return strings.Split(strings.TrimSuffix(b, "\n"), "\n")
 }
 
 // requireBecomes asserts that the hook becomes slurmflex with its own arguments and environment,

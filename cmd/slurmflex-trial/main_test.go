@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // beProgram makes the test binary run as slurmflex-trial.
@@ -61,8 +62,7 @@ type process struct {
 func start(t *testing.T, unread bool, shell ...string) (p *process, goOn func()) {
 	t.Helper()
 	p = &process{cloud: fakegce.New(fakegce.Options{}), come: make(chan struct{}), on: make(chan struct{})}
-	_, err := p.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
-	require.NoError(t, err)
+	must.Get(p.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g")))
 	var once sync.Once
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/instances") && r.Method == http.MethodGet && p.machineRuns() {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"slurmflex/test/must"
 )
 
 // wireFunc adapts a function to a transport of calls to Compute.
@@ -19,8 +19,7 @@ func (f wireFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(
 // only while all goroutines are idle. It returns the output and the log.
 func (w *world) inside(t *testing.T, wire wireFunc, command ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	require.NoError(t, err)
+	log := must.Get(os.Create(filepath.Join(t.TempDir(), "stderr")))
 	defer log.Close()
 	was := os.Stderr
 	os.Stderr = log
@@ -30,9 +29,8 @@ func (w *world) inside(t *testing.T, wire wireFunc, command ...string) (stdout, 
 	root.SetOut(&out)
 	root.SetArgs(append([]string{"--config", w.path("config.yaml")}, command...))
 	err = root.ExecuteContext(t.Context())
-	logged, readErr := os.ReadFile(log.Name())
-	require.NoError(t, readErr)
-	return out.String(), string(logged), err
+	logged := must.Text(log.Name())
+	return out.String(), logged, err
 }
 
 // silentCompute never answers.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // updateGolden in the environment rewrites the golden files: UPDATE=1 go test.
@@ -21,7 +23,7 @@ func requireGolden(t *testing.T, name, text string) {
 	if os.Getenv(updateGolden) != "" {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	require.Equal(t, textOf(t, path), text)
+	require.Equal(t, must.Text(path), text)
 }
 
 // within replaces the world's folder and Compute's address in a text.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // delegating returns a world with other nodes alpha-cpu-0 and alpha-cpu-1. The programs for these
@@ -31,7 +33,7 @@ exit 7
 // requireDelegated asserts which of the other nodes' programs was called last, and its argument.
 func (w *world) requireDelegated(program, hostlist string) {
 	w.Helper()
-	require.Equal(w, w.path("bin/"+program)+"\n"+hostlist+"\n", textOf(w, w.path("delegated")))
+	require.Equal(w, w.path("bin/"+program)+"\n"+hostlist+"\n", must.Text(w.path("delegated")))
 }
 
 func TestOtherNodesArePassedUnchangedToTheirProgram(t *testing.T) {
@@ -45,7 +47,7 @@ func TestOtherNodesArePassedUnchangedToTheirProgram(t *testing.T) {
 			r.saysNothing()
 			r.settle()
 			w.requireDelegated(program, unfolded)
-			assert.ElementsMatch(t, append(r.Env, "SLURMFLEX_DELEGATED=1"), strings.Split(strings.TrimSpace(textOf(w, w.path("environ"))), "\n"))
+			assert.ElementsMatch(t, append(r.Env, "SLURMFLEX_DELEGATED=1"), strings.Split(strings.TrimSpace(must.Text(w.path("environ"))), "\n"))
 			assert.Empty(t, w.calls(), "no pass started")
 		})
 	}
@@ -93,6 +95,6 @@ func TestDelegateThatCallsSlurmflexEndsWithAnError(t *testing.T) {
 	w := delegating(t)
 	w.write("bin/others-resume", "#!/bin/sh\necho x >>DIR/calls-of-delegate\nexec "+os.Args[0]+" resume --config DIR/config.yaml \"$1\"\n")
 	w.resume("alpha-cpu-[0-1]").exits(exitFailed).complains("it has called slurmflex again")
-	assert.Equal(t, "x\n", textOf(w, w.path("calls-of-delegate")))
+	assert.Equal(t, "x\n", must.Text(w.path("calls-of-delegate")))
 	w.logged("error")
 }

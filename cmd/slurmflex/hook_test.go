@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/flex/wake"
+	"slurmflex/test/must"
 )
 
 // hook prepares a call by slurmctld.
@@ -101,7 +102,7 @@ func TestLogFileIsNotOpenedThroughALink(t *testing.T) {
 	require.NoError(t, os.Symlink(w.path("precious"), w.path("log/slurmflex.log")))
 	r := w.hook("suspend", "").exits(exitUsage)
 	r.reports("open log: open " + w.path("log/slurmflex.log") + ": too many levels of symbolic links")
-	assert.Empty(t, textOf(w, w.path("precious")))
+	assert.Empty(t, must.Text(w.path("precious")))
 }
 
 func TestNodesAreReturnedIfNeitherDaemonNorPassCanRun(t *testing.T) {
@@ -128,8 +129,7 @@ func TestSlurmflexHookNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	r.exits(exitDone).settle()
 	w.requireAsked()
 	assert.Empty(t, w.log("warn"))
-	files, err := filepath.Glob(w.path("log/*"))
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(w.path("log/*")))
 	assert.Equal(t, []string{w.path("log/slurmflex.log")}, files, "nothing else is written where it runs")
 }
 

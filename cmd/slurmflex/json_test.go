@@ -12,6 +12,7 @@ import (
 	"slurmflex/flex/setup"
 	"slurmflex/flex/view"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // documents lists each object that --json prints, with the commands that print it.
@@ -33,7 +34,7 @@ var documents = []struct {
 }
 
 func TestEveryReportingCommandPrintsItsDocument(t *testing.T) {
-	schema := textOf(t, "../../docs/slurmflex.schema.json")
+	schema := must.Text("../../docs/slurmflex.schema.json")
 	for name, w := range map[string]*world{"with nothing to do": newWorld(t), "with much to do": mixed(t)} {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range documents {

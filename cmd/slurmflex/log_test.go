@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"slurmflex/test/must"
 )
 
 func TestSIGUSR1TogglesDebugLogging(t *testing.T) {
@@ -29,8 +31,7 @@ func TestSIGUSR1TogglesDebugLogging(t *testing.T) {
 func TestJournalLinesHavePrioritiesButNoTimes(t *testing.T) {
 	w := newWorld(t)
 	w.waiting()
-	journal, err := os.Create(filepath.Join(t.TempDir(), "journal"))
-	require.NoError(t, err)
+	journal := must.Get(os.Create(filepath.Join(t.TempDir(), "journal")))
 	defer journal.Close()
 	var stat unix.Stat_t
 	require.NoError(t, unix.Fstat(int(journal.Fd()), &stat))
@@ -38,7 +39,7 @@ func TestJournalLinesHavePrioritiesButNoTimes(t *testing.T) {
 	r.Env = append(r.Env, fmt.Sprintf("JOURNAL_STREAM=%d:%d", stat.Dev, stat.Ino))
 	r.Stderr = journal
 	r.exits(exitDone)
-	b := textOf(t, journal.Name())
+	b := must.Text(journal.Name())
 	assert.Regexp(t, `(?m)^<6>machines requested \{"action": "request 2 nodes .*", "job": 812, "nodes": "alpha-a3-\[0-1\]", "group": "alpha-a3-job-812", "why": "`, b)
 	assert.Regexp(t, `(?m)^<7>compute \{`, b)
 	for line := range strings.Lines(b) {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"slurmflex/test/must"
 )
 
 func TestJobSubmitLuaContainsEachPartitionsLimits(t *testing.T) {
@@ -18,6 +20,6 @@ local partitions = {
 `)
 	file := w.path("job_submit.lua")
 	w.runs("config", "lua", "job_submit", "--rule", "time=warn,gpus=off", "--machine", "a3=h4d-standard-192", "-o", file)
-	contains(t, textOf(t, file), `{time = "warn", nodes = "refuse", placement = "warn", gpus = "off", requeue = "warn", no_time = "warn", partitions = "warn"}`,
+	contains(t, must.Text(file), `{time = "warn", nodes = "refuse", placement = "warn", gpus = "off", requeue = "warn", no_time = "warn", partitions = "warn"}`,
 		`["train"] = {minutes = 10070, longest = "6-23:50:00", follows = true, nodes = 8},`)
 }

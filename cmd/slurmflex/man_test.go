@@ -15,6 +15,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/wake"
 	"slurmflex/test/fakegce/command"
+	"slurmflex/test/must"
 )
 
 const manPages = "../../docs/man"
@@ -69,14 +70,12 @@ func walk(c *cobra.Command, do func(*cobra.Command)) {
 
 // TestManPages compares the pages with the commands; with UPDATE=1 it rewrites them.
 func TestManPages(t *testing.T) {
-	unset, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
-	require.NoError(t, err)
+	unset := must.Get(config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n")))
 	want := map[string]string{}
 	for _, root := range []*cobra.Command{newRoot(&app{}), trial.New(nil), command.New()} {
 		walk(root, func(c *cobra.Command) { want[fileOf(c)] = pageOf(c, unset.Options) })
 	}
-	have, err := os.ReadDir(manPages)
-	require.NoError(t, err)
+	have := must.Get(os.ReadDir(manPages))
 	if os.Getenv("UPDATE") != "" {
 		for _, entry := range have {
 			require.NoError(t, os.Remove(filepath.Join(manPages, entry.Name())))
@@ -90,7 +89,7 @@ func TestManPages(t *testing.T) {
 		assert.Contains(t, want, entry.Name(), "no command has this page")
 	}
 	for name, text := range want {
-		assert.Equal(t, text, textOf(t, filepath.Join(manPages, name)), "%s; run UPDATE=1 go test ./cmd/slurmflex -run TestManPages", name)
+		assert.Equal(t, text, must.Text(filepath.Join(manPages, name)), "%s; run UPDATE=1 go test ./cmd/slurmflex -run TestManPages", name)
 	}
 }
 
@@ -99,8 +98,7 @@ func TestManPagesHaveNoWarnings(t *testing.T) {
 	if err != nil {
 		t.Skip("man is not installed; it is in the package man-db")
 	}
-	files, err := filepath.Glob(filepath.Join(manPages, "*.1"))
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(filepath.Join(manPages, "*.1")))
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		page := exec.CommandContext(t.Context(), man, "--warnings=w,mac", "--local-file", file)

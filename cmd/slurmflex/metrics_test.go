@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
@@ -16,7 +18,7 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 	require.NoError(t, os.Mkdir(w.path("prom"), 0o755))
 	file := w.path("prom/slurmflex.prom")
 	w.runs("sync", "--textfile", file).settle()
-	text := textOf(t, file)
+	text := must.Text(file)
 	assert.Subset(t, strings.Split(text, "\n"), []string{
 		`slurmflex_actions_total{kind="create_request",outcome="done"} 1`,
 		`slurmflex_passes_total{outcome="done"} 1`,
@@ -30,8 +32,7 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 
 	w.withoutSlurm()
 	w.fails("sync", "--textfile", file).complains("Unable to contact slurm controller")
-	assert.Equal(t, text, textOf(t, file), "that of the last good pass stays, and shows its age")
-	left, err := filepath.Glob(w.path("prom/*"))
-	require.NoError(t, err)
+	assert.Equal(t, text, must.Text(file), "that of the last good pass stays, and shows its age")
+	left := must.Get(filepath.Glob(w.path("prom/*")))
 	assert.Equal(t, []string{file}, left)
 }

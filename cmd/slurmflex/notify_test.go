@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"slurmflex/test/must"
 )
 
 // manager plays systemd's part for a service: a socket that receives notifications.
@@ -91,7 +93,7 @@ func (w *world) locked(name string) bool {
 	w.Helper()
 	var stat unix.Stat_t
 	require.NoError(w, unix.Stat(w.path(name), &stat))
-	return strings.Contains(textOf(w, "/proc/locks"), fmt.Sprintf(":%d ", stat.Ino))
+	return strings.Contains(must.Text("/proc/locks"), fmt.Sprintf(":%d ", stat.Ino))
 }
 
 func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
@@ -102,8 +104,7 @@ func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 	require.Equal(t, "1", m.hears()["READY"])
 	require.Equal(t, "1", m.hears()["WATCHDOG"])
 
-	holder, err := os.Create(w.path("run/round.lock"))
-	require.NoError(t, err)
+	holder := must.Get(os.Create(w.path("run/round.lock")))
 	defer holder.Close()
 	require.NoError(t, unix.Flock(int(holder.Fd()), unix.LOCK_EX))
 	begun := w.count("squeue")

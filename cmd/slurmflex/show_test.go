@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 func TestUnusableConfigurationPreventsAllActions(t *testing.T) {
@@ -59,8 +61,7 @@ delete instances alpha-a3-[0-1] of alpha-a3-job-812
 
 func TestFailedPrintIsAnError(t *testing.T) {
 	w := newWorld(t)
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	require.NoError(t, err)
+	full := must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))
 	defer full.Close()
 	for _, command := range [][]string{{"plan"}, {"status", "--json"}} {
 		r := w.flex(command...)

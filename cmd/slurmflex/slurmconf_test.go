@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // manyKinds has one nodeset of each kind: by job, static, with parameters of its own, and not ours.
@@ -45,8 +45,7 @@ slurmflex:
 func manyKindsWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("g2", "g2-standard-48"))
-	require.NoError(t, err)
+	must.Get(w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("g2", "g2-standard-48")))
 	w.write("config.yaml", manyKinds)
 	w.serve(w.cloud)
 	return w

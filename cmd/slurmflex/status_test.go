@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/view"
+	"slurmflex/test/must"
 )
 
 // listening configures a free address for the daemon's page.
 func (w *world) listening() (address string) {
 	w.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(w, err)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	address = l.Addr().String()
 	require.NoError(w, l.Close())
 	w.configure("http_address: 127.0.0.1:0", "http_address: "+address)

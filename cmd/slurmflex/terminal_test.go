@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"slurmflex/test/must"
 )
 
 // pseudo is a pseudo terminal: its screen and its keyboard.
@@ -23,13 +25,11 @@ type pseudo struct {
 
 func newTerminal(t testing.TB, rows, columns uint16) *pseudo {
 	t.Helper()
-	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	require.NoError(t, err)
+	keyboard := must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))
 	require.NoError(t, unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
 	require.NoError(t, err)
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	require.NoError(t, err)
+	tty := must.Get(os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0))
 	require.NoError(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}))
 	term := &pseudo{keyboard: keyboard, tty: tty}
 	read := make(chan struct{})

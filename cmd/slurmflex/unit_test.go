@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/test/must"
 )
 
 const units = "../../scripts/systemd"
@@ -25,7 +26,7 @@ const exposure = "15"
 func unit(t *testing.T, name string) []string {
 	t.Helper()
 	var lines []string
-	for line := range strings.Lines(textOf(t, filepath.Join(units, name))) {
+	for line := range strings.Lines(must.Text(filepath.Join(units, name))) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			lines = append(lines, line)
 		}
@@ -35,8 +36,7 @@ func unit(t *testing.T, name string) []string {
 
 // C6, C11: a reload checks the file first, and memory and tasks are bounded.
 func TestUnitsMatchTheDefaultsAndTheHookWrapper(t *testing.T) {
-	cfg, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
-	require.NoError(t, err)
+	cfg := must.Get(config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n")))
 	for name, verb := range map[string]string{"slurmflex.service": "daemon", "slurmflex-sync.service": "sync"} {
 		assert.Subset(t, unit(t, name), []string{
 			"RuntimeDirectory=" + strings.TrimPrefix(cfg.Options.RunDir, "/run/"), "RuntimeDirectoryMode=0700",
@@ -55,7 +55,7 @@ func TestUnitsMatchTheDefaultsAndTheHookWrapper(t *testing.T) {
 	// C6: a reload with an unusable file fails visibly.
 	assert.Contains(t, strings.Join(service, "\n"),
 		"ExecReload=/usr/bin/slurmflex --config "+defaultConfig+" config check\nExecReload=/bin/kill -HUP $MAINPID\n")
-	contains(t, textOf(t, filepath.Join(scripts, "resume")), "program=/usr/bin/slurmflex\n", "config="+defaultConfig+"\n")
+	contains(t, must.Text(filepath.Join(scripts, "resume")), "program=/usr/bin/slurmflex\n", "config="+defaultConfig+"\n")
 	assert.Equal(t, []string{"d " + cfg.Options.RunDir + " 0700 slurm slurm -", "d " + cfg.Options.StateDir + " 0755 slurm slurm -"}, unit(t, "slurmflex.tmpfiles"))
 }
 
@@ -81,7 +81,7 @@ func TestWatchdogSparesAHealthyDaemon(t *testing.T) {
 // #.
 func TestEnabledCronLineRunsAPassEveryMinute(t *testing.T) {
 	assert.Empty(t, unit(t, "../cron/slurmflex"), "it is disabled")
-	assert.Contains(t, textOf(t, "../../scripts/cron/slurmflex"), "\n#* * * * * slurm test ! -x /usr/bin/slurmflex || /usr/bin/slurmflex --config "+defaultConfig+" sync ",
+	assert.Contains(t, must.Text("../../scripts/cron/slurmflex"), "\n#* * * * * slurm test ! -x /usr/bin/slurmflex || /usr/bin/slurmflex --config "+defaultConfig+" sync ",
 		"the line stays when the package is removed")
 }
 
@@ -93,7 +93,7 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"slurmflex.service", "slurmflex-sync.service", "slurmflex-sync.timer"} {
 		// The unit's program need not be installed on the host of this test.
-		text := []byte(strings.ReplaceAll(textOf(t, filepath.Join(units, name)), "/usr/bin/slurmflex", os.Args[0]))
+		text := []byte(strings.ReplaceAll(must.Text(filepath.Join(units, name)), "/usr/bin/slurmflex", os.Args[0]))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 		out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", filepath.Join(dir, name)).CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -19,6 +19,7 @@ import (
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // world is a folder with all files that slurmflex finds on a controller, dummies for Slurm's
@@ -84,8 +85,7 @@ esac`
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, dir: shortDir(t), cloud: fakegce.New(fakegce.Options{Clock: slowClock{fakegce.NewWallClock()}})}
-	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
-	require.NoError(t, err)
+	must.Get(w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g")))
 	require.NoError(t, os.Chmod(w.dir, 0o755)) // whatever the umask is
 	for folder, mode := range map[string]os.FileMode{"bin": 0o755, "log": 0o755, "run": 0o700} {
 		require.NoError(t, os.Mkdir(w.path(folder), mode))
@@ -131,14 +131,6 @@ func (w *world) remove(name string) {
 	require.NoError(w, os.Remove(w.path(name)))
 }
 
-// textOf returns the text of a file.
-func textOf(t testing.TB, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(b)
-}
-
 // write writes a file, executable if it is a script. A script replaces the old file, because that
 // may be running.
 func (w *world) write(name, text string) {
@@ -156,7 +148,7 @@ func (w *world) write(name, text string) {
 // configure replaces a part of the configuration.
 func (w *world) configure(old, text string) {
 	w.Helper()
-	b := textOf(w, w.path("config.yaml"))
+	b := must.Text(w.path("config.yaml"))
 	require.Contains(w, b, old)
 	w.write("config.yaml", strings.Replace(b, old, text, 1))
 }
@@ -282,7 +274,7 @@ func (w *world) env(more ...string) []string {
 // variable for it.
 func (w *world) resumeFile() string {
 	w.Helper()
-	b := textOf(w, "../../slurm/testdata/24.11.5/resumefile-0.json")
+	b := must.Text("../../slurm/testdata/24.11.5/resumefile-0.json")
 	w.write("resume.json", strings.NewReplacer("f[0-1]", "alpha-a3-[0-1]", `"job_id":1`, `"job_id":812`).Replace(b))
 	return "SLURM_RESUME_FILE=" + w.path("resume.json")
 }

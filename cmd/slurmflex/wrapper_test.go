@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/wake"
+	"slurmflex/test/must"
 )
 
 const scripts = "../../scripts"
@@ -18,14 +19,12 @@ const scripts = "../../scripts"
 // install puts the hooks' wrappers and slurmflex next to the configuration.
 func (w *world) install() {
 	w.Helper()
-	w.write("resume", textOf(w, filepath.Join(scripts, "resume")))
+	w.write("resume", must.Text(filepath.Join(scripts, "resume")))
 	for _, name := range []string{"suspend", "resume-fail"} {
-		to, err := os.Readlink(filepath.Join(scripts, name))
-		require.NoError(w, err)
+		to := must.Get(os.Readlink(filepath.Join(scripts, name)))
 		require.NoError(w, os.Symlink(to, w.path(name)))
 	}
-	self, err := os.Executable()
-	require.NoError(w, err)
+	self := must.Get(os.Executable())
 	require.NoError(w, os.Symlink(self, w.path("slurmflex")))
 }
 
@@ -37,7 +36,7 @@ func hookProgram(t *testing.T) string {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	return textOf(t, path)
+	return must.Text(path)
 }
 
 func TestWrappersUseTheFilesNextToThem(t *testing.T) {
@@ -72,8 +71,7 @@ func TestWrapperPrefersTheSlimHook(t *testing.T) {
 	w.install()
 	require.NoError(t, os.WriteFile(w.path("slurmflex-hook"), []byte(hookProgram(t)), 0o755))
 	w.waiting()
-	hangs, err := net.Listen("unix", wake.SocketPath(w.path("run")))
-	require.NoError(t, err)
+	hangs := must.Get(net.Listen("unix", wake.SocketPath(w.path("run"))))
 	defer hangs.Close()
 	require.NoError(t, os.Chmod(wake.SocketPath(w.path("run")), 0o600))
 	told := make(chan int)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"slurmflex/test/must"
 )
 
 // C15: only regular files are read, up to a size limit.
@@ -43,8 +45,7 @@ func TestPipeWithoutAWriterIsEmpty(t *testing.T) {
 	f, err := Open(path, true)
 	require.NoError(t, err)
 	defer f.Close()
-	text, err := io.ReadAll(f)
-	require.NoError(t, err)
+	text := must.Get(io.ReadAll(f))
 	assert.Empty(t, text)
 	_, err = Open("/dev/zero", true)
 	assert.Error(t, err)
@@ -54,8 +55,7 @@ func TestPipeWithoutAWriterIsEmpty(t *testing.T) {
 func TestSilentPipeTimesOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, unix.Mkfifo(path, 0o600))
-	writer, err := os.OpenFile(path, os.O_RDWR, 0)
-	require.NoError(t, err)
+	writer := must.Get(os.OpenFile(path, os.O_RDWR, 0))
 	defer writer.Close()
 	f, err := Open(path, true)
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan/action"
+	"slurmflex/test/must"
 )
 
 // TestEveryActionIsClassified reports what is still missing for a new action in flex/plan/action.
@@ -37,13 +37,11 @@ func TestEveryActionIsClassified(t *testing.T) {
 // found returns what an expression matches in files of code.
 func found(t *testing.T, pattern, expression string) (matches [][]string) {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(pattern))
 	for _, name := range files {
-		code, err := os.ReadFile(name)
-		require.NoError(t, err)
+		code := must.Text(name)
 		if !strings.HasSuffix(name, "_test.go") {
-			matches = append(matches, regexp.MustCompile(expression).FindAllStringSubmatch(string(code), -1)...)
+			matches = append(matches, regexp.MustCompile(expression).FindAllStringSubmatch(code, -1)...)
 		}
 	}
 	require.NotEmpty(t, matches)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
+	"slurmflex/test/must"
 )
 
 // nobody is a user unrelated to Slurm.
@@ -46,8 +47,7 @@ func TestOwnerIsOfTheMostSpecificSocket(t *testing.T) {
 	runtime.LockOSThread()
 	_, err := unix.SetfsuidRetUid(nobody)
 	require.NoError(t, err)
-	theirs, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	theirs := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	_, err = unix.SetfsuidRetUid(0)
 	require.NoError(t, err)
 	runtime.UnlockOSThread()

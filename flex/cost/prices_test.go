@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
+	"slurmflex/test/must"
 )
 
 const prices = `
@@ -74,8 +75,7 @@ func TestPriceFileErrorsNameTheLine(t *testing.T) {
 }
 
 func TestExamplePriceFileIsValid(t *testing.T) {
-	text, err := os.ReadFile("../../scripts/package/prices.yaml")
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile("../../scripts/package/prices.yaml"))
 	p, err := parsePrices(text)
 	require.NoError(t, err)
 	assert.NotEmpty(t, p.Date)

@@ -20,6 +20,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+
+	"slurmflex/test/must"
 )
 
 // ada is the owner of job 812.
@@ -57,8 +59,7 @@ func write(t *testing.T, dir, name, text string, before time.Duration) {
 
 func line(t testing.TB, e Entry) string {
 	t.Helper()
-	text, err := json.Marshal(e)
-	require.NoError(t, err)
+	text := must.Get(json.Marshal(e))
 	return string(text) + "\n"
 }
 

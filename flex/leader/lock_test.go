@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // take takes a lock that is available.
@@ -83,8 +85,7 @@ func TestHeldLockIsUsableAndPrivate(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	defer take(t, lock)()
 	require.NoError(t, lock.Usable())
-	files, err := os.ReadDir(lock.Dir)
-	require.NoError(t, err)
+	files := must.Get(os.ReadDir(lock.Dir))
 	require.Len(t, files, 2)
 	for _, f := range files {
 		info, err := f.Info()

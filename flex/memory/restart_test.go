@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // A new field needs a row in the package's comment: what a restart costs that forgets it.
 func TestPackageCommentSaysWhatARestartForgets(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "memory.go", nil, parser.ParseComments)
-	require.NoError(t, err)
+	file := must.Get(parser.ParseFile(token.NewFileSet(), "memory.go", nil, parser.ParseComments))
 	var rows []string
 	for _, row := range regexp.MustCompile(`(?m)^\t(\w+)  +\S`).FindAllStringSubmatch(file.Doc.Text(), -1) {
 		rows = append(rows, row[1])

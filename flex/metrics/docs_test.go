@@ -3,7 +3,6 @@ package metrics
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/demand"
+	"slurmflex/test/must"
 )
 
 // names returns the names of all possible metrics.
@@ -43,9 +43,7 @@ func names(t *testing.T) map[string]bool {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	b, err := os.ReadFile("../../" + path)
-	require.NoError(t, err)
-	return string(b)
+	return must.Text("../../" + path)
 }
 
 func TestPageNamesOnlyMetricsThatExist(t *testing.T) {

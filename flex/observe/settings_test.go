@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 )
 
 // alpha is a cluster with two nodesets of flex-start nodes.
@@ -32,8 +32,7 @@ func TestShortestResumeTimeoutOfFlexNodesCounts(t *testing.T) {
 	of := func(limit slurm.Limit, nodes ...string) slurm.Partition {
 		return slurm.Partition{Nodes: nodes, ResumeTimeout: limit}
 	}
-	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
-	require.NoError(t, err)
+	cfg := must.Get(config.Parse("alpha.yaml", []byte(alpha)))
 	for name, c := range map[string]struct {
 		cluster    slurm.Limit
 		partitions []slurm.Partition

@@ -18,6 +18,7 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 	"slurmflex/test/scenetest"
 )
 
@@ -62,9 +63,8 @@ func TestEveryCombinationHasAnAnswer(t *testing.T) {
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile(answersFile, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(answersFile)
-	require.NoError(t, err)
-	if got != string(want) {
+	want := must.Text(answersFile)
+	if got != want {
 		t.Errorf("the answers are not those in %s; if that is meant, UPDATE=1 go test -run %s ./flex/plan, and read what has changed",
 			answersFile, t.Name())
 	}

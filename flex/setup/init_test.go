@@ -14,6 +14,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 )
 
 // beta is the Slurm of a cluster beta.
@@ -48,7 +49,7 @@ func TestInitTakesTheRestFromSlurmAndWritesBothFiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, next, i.Path+" and "+i.FlexConf+" are written.")
 	for path, has := range map[string]string{i.Path: "slurm_cluster_name: beta ", i.FlexConf: "NodeName=beta-a3-[0-1] "} {
-		assert.Contains(t, contents(t, path), has)
+		assert.Contains(t, must.Text(path), has)
 	}
 	_, err = i.Write(t.Context(), beta{"24.11"}, machines, strings.NewReader(""), io.Discard)
 	assert.True(t, config.IsMisuse(err), "init replaces no file: %v", err)
@@ -73,5 +74,5 @@ func TestOutputIsCheckedBeforeItsTextIsMade(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "flex.conf")
 	require.NoError(t, Output(&stdout, file, text))
 	require.Error(t, Output(&stdout, file, func() (string, error) { return "half", io.ErrUnexpectedEOF }))
-	assert.Equal(t, "text\n", contents(t, file))
+	assert.Equal(t, "text\n", must.Text(file))
 }

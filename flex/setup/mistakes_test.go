@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 func TestCheckAcceptsACorrectSlurmAndCompute(t *testing.T) {
@@ -215,7 +217,7 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 		},
 		"nodes that Slurm does not have": {
 			plant: func(w *site) {
-				w.write("nodes", strings.Join(strings.SplitAfter(contents(w.t, w.path("nodes")), "\n")[:6], ""))
+				w.write("nodes", strings.Join(strings.SplitAfter(must.Text(w.path("nodes")), "\n")[:6], ""))
 			},
 			fault: "config.yaml:8: nodeset.a3: Slurm does not know alpha-a3-[6-7]; add NodeName=alpha-a3-[6-7] … State=CLOUD to slurm.conf (see slurmflex config slurm-conf)",
 		},

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/api/compute/v1"
 
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // template replaces the site's template.
@@ -14,8 +15,7 @@ func (w *site) template(change func(*compute.InstanceProperties)) {
 	w.t.Helper()
 	spec := fakegce.FlexTemplate("other", "a3-highgpu-8g")
 	change(spec.Properties)
-	_, err := w.compute.AddTemplate("us-central1", spec)
-	require.NoError(w.t, err)
+	must.Get(w.compute.AddTemplate("us-central1", spec))
 	w.configure("instanceTemplates/a3", "instanceTemplates/other")
 }
 

@@ -80,20 +80,13 @@ func TestConfigurationIsValidIfItsZonesAreOfTheRegion(t *testing.T) {
 	assert.Contains(t, a.next("/c.yaml", "/flex.conf"), "Jobs of partition Train_1 may run for up to 2-00:00:00.")
 }
 
-func contents(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(text)
-}
-
 func TestAllFilesAreCreatedOrNone(t *testing.T) {
 	dir := t.TempDir()
 	first, second := file{filepath.Join(dir, "a"), "1\n"}, file{filepath.Join(dir, "b"), "2\n"}
 	require.NoError(t, os.WriteFile(second.Path, []byte("mine\n"), 0o600))
 	assert.ErrorIs(t, create(first, second), os.ErrExist)
 	assert.NoFileExists(t, first.Path)
-	assert.Equal(t, "mine\n", contents(t, second.Path))
+	assert.Equal(t, "mine\n", must.Text(second.Path))
 	require.NoError(t, os.Remove(second.Path))
 	defer unix.Umask(unix.Umask(0o077))
 	require.NoError(t, create(first, second))
@@ -122,7 +115,7 @@ func TestReplacedFileKeepsItsModeItsGroupAndItsLinks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o640), info.Mode())
 	assert.Equal(t, group, info.Sys().(*syscall.Stat_t).Gid)
-	assert.Equal(t, "new\n", contents(t, in("old")))
+	assert.Equal(t, "new\n", must.Text(in("old")))
 	assert.ErrorContains(t, checkOutput(dir), "is a folder; name a file in it")
 	assert.ErrorContains(t, checkOutput("/dev/null"), "is not a regular file")
 	assert.ErrorContains(t, checkOutput(in("gone/file")), "folder "+in("gone")+" does not exist; create it first")

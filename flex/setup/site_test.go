@@ -16,6 +16,7 @@ import (
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // site is everything that a check reads: the files of a controller, dummies for Slurm's commands, and
@@ -54,14 +55,13 @@ slurmflex:
 func liveSite(t *testing.T, version string) *site {
 	t.Helper()
 	w := &site{t: t, dir: t.TempDir(), compute: fakegce.New(fakegce.Options{})}
-	_, err := w.compute.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
-	require.NoError(t, err)
+	must.Get(w.compute.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g")))
 	require.NoError(t, os.Chmod(w.dir, 0o755)) // whatever the umask is
 	require.NoError(t, os.Mkdir(w.path("bin"), 0o755))
 	w.write("config.yaml", strings.Replace(configText, "ENDPOINT", "http://127.0.0.1:1", 1))
 	w.nodes("IDLE+CLOUD+POWERED_DOWN")
 	for _, program := range []string{"resume", "suspend", "resume-fail"} {
-		w.write("bin/"+program, contents(t, "../../scripts/"+program))
+		w.write("bin/"+program, must.Text("../../scripts/"+program))
 	}
 	w.write("config.txt", strings.NewReplacer(
 		"/var/lib/slurm-lab/etc/resume.sh", "DIR/bin/resume",
@@ -107,7 +107,7 @@ esac
 
 func realSlurm(t *testing.T, version, name string) string {
 	t.Helper()
-	return contents(t, "../../slurm/testdata/"+version+"/"+name)
+	return must.Text("../../slurm/testdata/" + version + "/" + name)
 }
 
 func (w *site) path(name string) string { return filepath.Join(w.dir, name) }
@@ -142,7 +142,7 @@ func (w *site) configure(old, text string) {
 // change replaces a part of a file of the site. The part must exist.
 func (w *site) change(name, old, text string) {
 	w.t.Helper()
-	before := contents(w.t, w.path(name))
+	before := must.Text(w.path(name))
 	old, text = strings.ReplaceAll(old, "DIR", w.dir), strings.ReplaceAll(text, "DIR", w.dir)
 	require.Contains(w.t, before, old)
 	w.write(name, strings.Replace(before, old, text, 1))

@@ -1,14 +1,14 @@
 package view
 
 import (
-	"os"
 	"regexp"
 	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 func TestBuildDescribesACommit(t *testing.T) {
@@ -34,8 +34,7 @@ compute   cloud.google.com/go/compute v1.72.0
 }
 
 func TestChangelogStartsWithTheVersion(t *testing.T) {
-	changelog, err := os.ReadFile("../../CHANGELOG.md")
-	require.NoError(t, err)
-	_, entries, _ := strings.Cut(string(changelog), "\n## ")
+	changelog := must.Text("../../CHANGELOG.md")
+	_, entries, _ := strings.Cut(changelog, "\n## ")
 	assert.Regexp(t, `^`+regexp.QuoteMeta(Version)+` \((unreleased|\d{4}-\d\d-\d\d)\)\n`, entries, "the newest entry describes Version")
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 	"slurmflex/test/scenetest"
 )
 
@@ -660,9 +660,8 @@ func TestReadmesSampleIsAnAnswer(t *testing.T) {
 	v := s.view()
 	v.Rows[0].Estimate = &Estimate{Median: Seconds(130 * time.Minute), P90: Seconds(11 * time.Hour), Requests: 43, Oldest: noon.AddDate(0, 0, -14)}
 	answer := ask(t, v, "812")
-	readme, err := os.ReadFile("../../README.md")
-	require.NoError(t, err)
-	assert.Contains(t, string(readme), "\n"+answer.Text(false)+"```\n")
+	readme := must.Text("../../README.md")
+	assert.Contains(t, readme, "\n"+answer.Text(false)+"```\n")
 }
 
 // Slurm 26.05 holds a job if slurm.conf has lost all nodes of its reservation.

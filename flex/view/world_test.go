@@ -20,6 +20,7 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 	"slurmflex/test/scenetest"
 )
 
@@ -259,9 +260,8 @@ func golden(t *testing.T, name, got string) {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got)
+	want := must.Text(path)
+	assert.Equal(t, want, got)
 }
 
 // contains checks that a text contains all these parts.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/test/must"
 )
 
 // alpha is a cluster with two nodesets of flex-start nodes, and one without.
@@ -28,8 +29,7 @@ nodeset:
 `
 
 func TestSortGroupsTheNodesOfACall(t *testing.T) {
-	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
-	require.NoError(t, err)
+	cfg := must.Get(config.Parse("alpha.yaml", []byte(alpha)))
 	assert.Equal(t, Nodes{
 		Ours:    []string{"alpha-a3-0", "alpha-one-3"},
 		Others:  []string{"alpha-cpu-1"},

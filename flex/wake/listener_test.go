@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"slurmflex/test/must"
 )
 
 // C12: hooks find the daemon again after run_dir was cleaned. The daemon does not remove a foreign file in the
@@ -66,8 +68,7 @@ func TestParallelReadsOfWakeUpsAreLimited(t *testing.T) {
 
 func openFiles(t *testing.T) int {
 	t.Helper()
-	files, err := os.ReadDir("/proc/self/fd")
-	require.NoError(t, err)
+	files := must.Get(os.ReadDir("/proc/self/fd"))
 	return len(files)
 }
 

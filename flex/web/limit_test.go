@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // callers is a listener with pipes as connections.
@@ -60,8 +62,7 @@ func serving(t *testing.T) (*callers, func(net.Conn) error) {
 	go func() { _ = w.serve(ctx, c); close(ended) }()
 	t.Cleanup(func() { stop(); <-ended })
 	return c, func(conn net.Conn) error {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/healthz", nil)
-		require.NoError(t, err)
+		r := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/healthz", nil))
 		if err := r.Write(conn); err != nil {
 			return err
 		}
@@ -160,8 +161,7 @@ func TestAnsweredConnectionKeepsItsSlot(t *testing.T) {
 		l.watch(server)
 		ended := make(chan struct{})
 		go func() { _ = server.Serve(l); close(ended) }()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", nil)
-		require.NoError(t, err)
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", nil))
 		first, second := c.call(t), make(chan net.Conn, 1)
 		require.NoError(t, r.Write(first))
 		synctest.Wait()

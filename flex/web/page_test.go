@@ -20,6 +20,7 @@ import (
 	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 )
 
 // shapes formats a bar's pieces, one per line.
@@ -165,8 +166,7 @@ func TestPageAnswersFirstWhatIsWrongWaitsAndCosts(t *testing.T) {
 func TestPageAndAlertsLinkToSectionsOfTroubleshooting(t *testing.T) {
 	w := passed("ada")
 	text := w.page("/troubleshooting")
-	rules, err := os.ReadFile("../../scripts/prometheus/slurmflex.rules.yaml")
-	require.NoError(t, err)
+	rules := must.Get(os.ReadFile("../../scripts/prometheus/slurmflex.rules.yaml"))
 	for what, from := range map[string]string{"the page": w.page("/"), "the alert rules": string(rules)} {
 		links := regexp.MustCompile(`/troubleshooting#([\w-]+)`).FindAllStringSubmatch(from, -1)
 		require.NotEmpty(t, links, what)

@@ -33,6 +33,7 @@ import (
 	"slurmflex/flex/view"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 	"slurmflex/test/scenetest"
 )
 
@@ -357,8 +358,7 @@ func TestEveryAnswerRestrictsBrowsers(t *testing.T) {
 
 func TestTakenAddressIsLoggedOnceAndServedWhenFree(t *testing.T) {
 	w := newWorld()
-	other, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	other := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	w.Address = other.Addr().String()
 	w.again = time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
@@ -381,15 +381,14 @@ func TestTakenAddressIsLoggedOnceAndServedWhenFree(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 	stop()
 	<-ended
-	_, err = net.Dial("tcp", w.Address)
+	_, err := net.Dial("tcp", w.Address)
 	assert.Error(t, err, "the listener is closed")
 }
 
 func TestEachPathIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reference.md")
-	require.NoError(t, err)
+	page := must.Text("../../docs/reference.md")
 	documented := map[string]bool{}
-	for _, row := range regexp.MustCompile("(?m)^- (`/.*?):").FindAllStringSubmatch(string(page), -1) {
+	for _, row := range regexp.MustCompile("(?m)^- (`/.*?):").FindAllStringSubmatch(page, -1) {
 		for _, path := range regexp.MustCompile("`(/[^`?]*)").FindAllStringSubmatch(row[1], -1) {
 			documented[path[1]] = true
 		}

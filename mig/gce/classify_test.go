@@ -2,13 +2,12 @@ package gce
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
+	"slurmflex/test/must"
 )
 
 // faultOf returns a fault without details.
@@ -44,16 +43,15 @@ func TestEveryKnownFaultHasACause(t *testing.T) {
 
 // Package flex tests what follows from each answer.
 func TestEveryCodeAndStatusHasATestedSequel(t *testing.T) {
-	tests, err := os.ReadFile("../../flex/sequel_test.go")
-	require.NoError(t, err)
+	tests := must.Text("../../flex/sequel_test.go")
 	for _, r := range rules {
 		for _, code := range r.codes {
 			if code != notGoogles {
-				assert.Contains(t, string(tests), `"`+code+`"`, "add it to rejections")
+				assert.Contains(t, tests, `"`+code+`"`, "add it to rejections")
 			}
 		}
 		if r.status != 0 {
-			assert.Contains(t, string(tests), fmt.Sprintf(`", %d, []string{`, r.status), "add it to rejections")
+			assert.Contains(t, tests, fmt.Sprintf(`", %d, []string{`, r.status), "add it to rejections")
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slurmflex/mig"
 	"slurmflex/mig/gce"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 const (
@@ -36,8 +37,7 @@ func inWorld(t *testing.T, run func(world), change ...func(*fakegce.Options)) {
 			c(&o)
 		}
 		cloud := fakegce.New(o)
-		template, err := cloud.AddTemplate(region, fakegce.FlexTemplate("a3", machine))
-		require.NoError(t, err)
+		template := must.Get(cloud.AddTemplate(region, fakegce.FlexTemplate("a3", machine)))
 		w := world{T: t, cloud: cloud, template: template}
 		w.Client = w.another()
 		run(w)

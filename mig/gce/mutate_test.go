@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
+	"slurmflex/test/must"
 )
 
 const regionPath = "/compute/v1/projects/p/regions/us-central1"
@@ -77,8 +78,7 @@ func TestMutationsAreSentInComputesFormat(t *testing.T) {
 			sent := api.calls[0]
 			assert.Equal(t, test.sent, sent.method+" "+sent.path)
 			assert.JSONEq(t, test.body, sent.body)
-			query, err := url.ParseQuery(sent.query)
-			require.NoError(t, err)
+			query := must.Get(url.ParseQuery(sent.query))
 			assert.Len(t, query, 1)
 			assert.Len(t, query.Get("requestId"), 36)
 		})

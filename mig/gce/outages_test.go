@@ -10,6 +10,7 @@ import (
 
 	"slurmflex/mig"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 const (
@@ -24,8 +25,7 @@ var zonesInUse = []string{"us-central1-a", "us-central1-b", "europe-west4-a", "e
 // returns a new client that has read nothing yet.
 func (w world) spread() {
 	w.Helper()
-	template, err := w.cloud.AddTemplate(europe, fakegce.FlexTemplate("a3", machine))
-	require.NoError(w, err)
+	template := must.Get(w.cloud.AddTemplate(europe, fakegce.FlexTemplate("a3", machine)))
 	make := func(group, region, template, zone, node string) {
 		spec := w.spec(group, 1)
 		spec.Region, spec.Template, spec.Zones = region, template, []string{zone}

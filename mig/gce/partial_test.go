@@ -13,6 +13,7 @@ import (
 	"slurmflex/mig"
 	"slurmflex/mig/gce"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // everything holds all data that a pass reads from the cloud.
@@ -57,8 +58,7 @@ func TestMachineMetadataIsReadOnce(t *testing.T) {
 				groups = append(groups, in.Group)
 			}
 			for _, call := range w.cloud.Calls() {
-				query, err := url.ParseQuery(call.Query)
-				require.NoError(w, err)
+				query := must.Get(url.ParseQuery(call.Query))
 				if strings.HasSuffix(call.Path, "us-central1-a/instances") && strings.Contains(query.Get("fields"), "metadata") {
 					filters = append(filters, query.Get("filter"))
 				}

@@ -80,7 +80,7 @@ func called() (methods []string) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		for _, found := range name.FindAllStringSubmatch(string(must.Get(os.ReadFile(file))), -1) {
+		for _, found := range name.FindAllStringSubmatch(must.Text(file), -1) {
 			methods = append(methods, found[1])
 		}
 	}

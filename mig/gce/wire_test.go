@@ -22,6 +22,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/mig"
+	"slurmflex/test/must"
 )
 
 func TestTransientFaultIsRetried(t *testing.T) {
@@ -71,8 +72,7 @@ func TestRetriedMutationKeepsRequestIDAndBody(t *testing.T) {
 		require.Len(t, api.calls, 3)
 		assert.Equal(t, api.calls[0], api.calls[1])
 		assert.Equal(t, api.calls[0], api.calls[2])
-		first, err := url.ParseQuery(api.calls[0].query)
-		require.NoError(t, err)
+		first := must.Get(url.ParseQuery(api.calls[0].query))
 		assert.Len(t, first.Get("requestId"), 36)
 		assert.NotEmpty(t, api.calls[0].body)
 

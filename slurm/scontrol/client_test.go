@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 )
 
 func TestNodesListsNodesOfHiddenPartitions(t *testing.T) {
@@ -97,8 +98,7 @@ func TestRubbishIsAnErrorAndNotAnEmptyCluster(t *testing.T) {
 }
 
 func TestSlurmErrorsAreRecognised(t *testing.T) {
-	folders, err := filepath.Glob("../testdata/*.*.*")
-	require.NoError(t, err)
+	folders := must.Get(filepath.Glob("../testdata/*.*.*"))
 	require.Len(t, folders, 6)
 	for _, folder := range folders {
 		version := filepath.Base(folder)

@@ -134,12 +134,10 @@ func newClient(t *testing.T, d dummy) *Client {
 // calls returns the runs of the client's commands so far, in order.
 func calls(t *testing.T, c *Client) []call {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(c.BinDir, "conf.*.call"))
-	require.NoError(t, err)
+	paths := must.Get(filepath.Glob(filepath.Join(c.BinDir, "conf.*.call")))
 	list := make([]call, len(paths))
 	for i, path := range paths {
-		b, err := os.ReadFile(path)
-		require.NoError(t, err)
+		b := must.Get(os.ReadFile(path))
 		require.NoError(t, json.Unmarshal(b, &list[i]))
 	}
 	return list
@@ -163,5 +161,5 @@ func requireGone(t *testing.T, pid int) {
 
 func fixture(t *testing.T, version, name string) string {
 	t.Helper()
-	return string(must.Get(os.ReadFile(filepath.Join("..", "testdata", version, name))))
+	return must.Text(filepath.Join("..", "testdata", version, name))
 }

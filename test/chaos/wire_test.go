@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // create sends a call that creates a policy.
@@ -54,8 +56,7 @@ func TestAilmentsDistortCallsToCompute(t *testing.T) {
 				if err == nil {
 					defer resp.Body.Close()
 					assert.Equal(t, test.status, resp.StatusCode)
-					text, err := io.ReadAll(resp.Body)
-					require.NoError(t, err)
+					text := must.Get(io.ReadAll(resp.Body))
 					assert.NotEmpty(t, text)
 				}
 				time.Sleep(time.Minute)

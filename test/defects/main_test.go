@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 func TestDefectIsFixedIfAllItsTestsPassed(t *testing.T) {
@@ -43,16 +45,14 @@ func TestDefectIsFixedIfAllItsTestsPassed(t *testing.T) {
 
 // A test that was renamed or deleted would only be missed when all tests have run.
 func TestReadmeNamesTestsThatExist(t *testing.T) {
-	f, err := os.Open("../README.md")
-	require.NoError(t, err)
+	f := must.Get(os.Open("../README.md"))
 	defer f.Close()
 	defects, err := readTable(f)
 	require.NoError(t, err)
 	for _, d := range defects {
 		for _, one := range d.tests {
 			name, _, _ := strings.Cut(one.name, "/")
-			files, err := filepath.Glob(filepath.Join("../..", one.pkg, "*_test.go"))
-			require.NoError(t, err)
+			files := must.Get(filepath.Glob(filepath.Join("../..", one.pkg, "*_test.go")))
 			assert.True(t, slices.ContainsFunc(files, func(file string) bool {
 				text, err := os.ReadFile(file)
 				return err == nil && strings.Contains(string(text), "\nfunc "+name+"(")

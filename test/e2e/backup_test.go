@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // pairConf is the slurm.conf of a cluster with a backup controller. Both controllers listen on the
@@ -97,8 +98,7 @@ func newPair(t *testing.T) *pair {
 		}
 	})
 	p.cloud.SetCapacity("", "", 0)
-	_, err := p.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-megagpu-8g"))
-	require.NoError(t, err)
+	must.Get(p.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-megagpu-8g")))
 	for name, text := range map[string]string{
 		"slurm.conf":  strings.NewReplacer("DIR", p.dir, "PORT", fmt.Sprint(freePorts(t, 1)[0])).Replace(pairConf),
 		"cgroup.conf": "CgroupPlugin=disabled\n", "none": "#!/bin/sh\nexit 0\n",

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/lab"
+	"slurmflex/test/must"
 )
 
 // onEach lists the scenarios that make test runs on the oldest and on the newest Slurm: those whose
@@ -91,16 +92,14 @@ func choose(t *testing.T) {
 }
 
 func TestChosenScenariosExist(t *testing.T) {
-	files, err := filepath.Glob("test/e2e/*_test.go")
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob("test/e2e/*_test.go"))
 	if len(files) == 0 {
 		t.Skip("scripts/e2e runs without the sources")
 	}
 	known := map[string]bool{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)`).FindAllStringSubmatch(string(text), -1) {
+		text := must.Text(file)
+		for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)`).FindAllStringSubmatch(text, -1) {
 			known[found[1]] = true
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // world is a fake with a manual clock. test/foreign calls the fake with Google's own client, and
@@ -31,8 +33,7 @@ func newWorld(t *testing.T, s Switches) *world {
 		Clock:         NewManualClock(time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)),
 		OperationTime: 2 * time.Second, BootTime: 20 * time.Second, DeleteTime: 10 * time.Second, AttemptInterval: time.Minute, Switches: s,
 	}), t}
-	_, err := w.AddTemplate("us-central1", FlexTemplate("a3", "a3-highgpu-8g"))
-	require.NoError(t, err)
+	must.Get(w.AddTemplate("us-central1", FlexTemplate("a3", "a3-highgpu-8g")))
 	w.group("m")
 	return w
 }
@@ -43,15 +44,13 @@ func (w *world) ask(verb, path, body string, header ...string) (int, string) {
 	if !strings.HasPrefix(path, "/") {
 		path = "/compute/v1/projects/demo/" + path
 	}
-	r, err := http.NewRequestWithContext(w.t.Context(), verb, "http://fake"+path, strings.NewReader(body))
-	require.NoError(w.t, err)
+	r := must.Get(http.NewRequestWithContext(w.t.Context(), verb, "http://fake"+path, strings.NewReader(body)))
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
 	resp, err := w.Transport().RoundTrip(r)
 	require.NoError(w.t, err)
-	b, err := io.ReadAll(resp.Body)
-	require.NoError(w.t, err)
+	b := must.Get(io.ReadAll(resp.Body))
 	return resp.StatusCode, string(b)
 }
 

@@ -4,7 +4,6 @@
 package imports
 
 import (
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // mayReach has a row for every package of this module except tests, commands and programs in
@@ -108,9 +109,8 @@ func TestPlannerIsPure(t *testing.T) {
 	clock := regexp.MustCompile(`time\.(Now|Since|Until|After|Sleep|NewTimer|NewTicker)\b`)
 	for _, file := range lines(t, "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`,
 		"slurmflex/flex/plan/...", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config") {
-		source, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for n, line := range strings.Split(string(source), "\n") {
+		source := must.Text(file)
+		for n, line := range strings.Split(source, "\n") {
 			assert.NotRegexp(t, clock, line, "%s:%d reads the clock", file, n+1)
 		}
 	}
@@ -138,9 +138,8 @@ func TestOnlyMemoReadsOurSentences(t *testing.T) {
 		if strings.Contains(file, "/flex/plan/memo/") {
 			continue
 		}
-		source, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for n, line := range strings.Split(string(source), "\n") {
+		source := must.Text(file)
+		for n, line := range strings.Split(source, "\n") {
 			assert.NotRegexp(t, sentence, trimmed.ReplaceAllString(line, ""), "%s:%d reads a sentence", file, n+1)
 		}
 	}

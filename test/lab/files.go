@@ -328,7 +328,7 @@ func (l *Lab) writePrograms(ctx context.Context) {
 // writeHealthCheck writes the shipped HealthCheckProgram with a shorter limit. It runs the programs in
 // the lab's etc/health.d. slurmd gives it no SLURM_CONF, and a site needs none.
 func (l *Lab) writeHealthCheck() {
-	text := string(must.Get(os.ReadFile(filepath.Join(l.Scripts, "health-check"))))
+	text := must.Text(filepath.Join(l.Scripts, "health-check"))
 	text = strings.NewReplacer("/etc/slurm/health.d", l.path("etc/health.d"), "+ 50))", "+ 5))\nexport SLURM_CONF="+l.Conf()).Replace(text)
 	must.Do(os.WriteFile(l.path("bin/health-check"), []byte(text), 0o755))
 	must.Do(os.Mkdir(l.path("etc/health.d"), 0o755))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // recipe matches a program of health.d in docs/configure.md.
@@ -24,9 +26,8 @@ func checkWith(t *testing.T, standIns map[string]string) string {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
-	page, err := os.ReadFile("../../docs/configure.md")
-	require.NoError(t, err)
-	recipes := recipe.FindAllStringSubmatch(string(page), -1)
+	page := must.Text("../../docs/configure.md")
+	recipes := recipe.FindAllStringSubmatch(page, -1)
 	require.Len(t, recipes, 3)
 	for _, r := range recipes {
 		executable("health.d/"+r[1], strings.ReplaceAll(r[2], "\n   ", "\n")[len("   "):])
@@ -39,13 +40,12 @@ func checkWith(t *testing.T, standIns map[string]string) string {
 		}
 		executable("bin/"+name, "#!/bin/sh\n"+script+"\n")
 	}
-	text, err := os.ReadFile("../../scripts/health-check")
-	require.NoError(t, err)
+	text := must.Text("../../scripts/health-check")
 	limit := "+ 50))"
 	if strings.Contains(standIns["nvidia-smi"], "sleep") {
 		limit = "+ 2))" // otherwise a busy machine takes longer
 	}
-	executable("health-check", strings.NewReplacer("/etc/slurm/health.d", dir+"/health.d", "PATH=", "PATH="+dir+"/bin:", "+ 50))", limit).Replace(string(text)))
+	executable("health-check", strings.NewReplacer("/etc/slurm/health.d", dir+"/health.d", "PATH=", "PATH="+dir+"/bin:", "+ 50))", limit).Replace(text))
 	cmd := exec.Command(filepath.Join(dir, "health-check"))
 	cmd.Env = []string{"SLURMD_NODENAME=alpha-a3-0"}
 	out, err := cmd.CombinedOutput()

@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 )
 
 func TestStopEndsASlurmctldThatRestartedItself(t *testing.T) {
 	l := &Lab{Dir: t.TempDir()}
 	cat, err := exec.LookPath("cat")
 	require.NoError(t, err)
-	bytes, err := os.ReadFile(cat)
-	require.NoError(t, err)
+	bytes := must.Get(os.ReadFile(cat))
 	program := filepath.Join(t.TempDir(), "slurmctld-wlm")
 	require.NoError(t, os.WriteFile(program, bytes, 0o700))
 

@@ -33,8 +33,8 @@ func (b *bench) starts(ctx context.Context, o lab.Options, jobs int) (seconds []
 		must.Do(os.WriteFile(out, nil, 0o644))
 		id := strings.TrimSpace(must.Get(l.Slurm(ctx, "sbatch", "--parsable", "-p", "train", "-N2", "--time=10", "-o", out, "--wrap", "date +%s.%N; sleep 5")))
 		up := awaitTime(ctx, "the nodes to be up", func() bool { return areUp(ctx, l, id) })
-		awaitTime(ctx, "the script to start", func() bool { return strings.HasSuffix(string(must.Get(os.ReadFile(out))), "\n") })
-		at := must.Get(strconv.ParseFloat(strings.TrimSpace(string(must.Get(os.ReadFile(out)))), 64))
+		awaitTime(ctx, "the script to start", func() bool { return strings.HasSuffix(must.Text(out), "\n") })
+		at := must.Get(strconv.ParseFloat(strings.TrimSpace(must.Text(out)), 64))
 		seconds = append(seconds, max(0, at-float64(up.UnixMicro())/1e6))
 	}
 	return seconds

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -196,7 +195,7 @@ func cpuTime(clock int32) time.Duration {
 
 // mostMemory returns the maximum resident set of a process, in MiB.
 func mostMemory(pid int) float64 {
-	_, rest, _ := strings.Cut(string(must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))), "\nVmHWM:")
+	_, rest, _ := strings.Cut(must.Text(fmt.Sprintf("/proc/%d/status", pid)), "\nVmHWM:")
 	var kib float64
 	must.Get(fmt.Sscanf(rest, "%g kB", &kib))
 	return kib / 1024

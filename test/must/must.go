@@ -2,6 +2,8 @@
 // FailNow ends a test. It panics, and Try recovers where the attempt started.
 package must
 
+import "os"
+
 // failure is the error that ends an attempt.
 type failure struct{ error }
 
@@ -17,6 +19,9 @@ func Get[T any](value T, err error) T {
 	Do(err)
 	return value
 }
+
+// Text returns the text of a file, or ends the attempt.
+func Text(path string) string { return string(Get(os.ReadFile(path))) }
 
 // Try runs attempt and returns the error that ended it, or nil.
 func Try(attempt func()) (err error) {

@@ -10,18 +10,18 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"slurmflex/config"
+	"slurmflex/test/must"
 )
 
 func TestPackagesContainEveryFileToInstall(t *testing.T) {
 	var nfpm struct{ Contents []struct{ Src string } }
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "../../scripts/package/nfpm.yaml")), &nfpm))
+	require.NoError(t, yaml.Unmarshal([]byte(must.Text("../../scripts/package/nfpm.yaml")), &nfpm))
 	var sources []string
 	for _, c := range nfpm.Contents {
 		sources = append(sources, c.Src)
 	}
 	for _, folder := range []string{"cron", "logrotate", "systemd"} {
-		files, err := os.ReadDir(filepath.Join("../../scripts", folder))
-		require.NoError(t, err)
+		files := must.Get(os.ReadDir(filepath.Join("../../scripts", folder)))
 		require.NotEmpty(t, files)
 		for _, file := range files {
 			assert.Contains(t, sources, "scripts/"+folder+"/"+file.Name())

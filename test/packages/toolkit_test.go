@@ -16,16 +16,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"slurmflex/config"
+	"slurmflex/test/must"
 )
 
 const module = "../../scripts/toolkit/slurmflex"
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(text)
-}
 
 // terraform runs Terraform in a folder.
 func terraform(t *testing.T, dir string, args ...string) (string, error) {
@@ -57,7 +51,7 @@ func applied(t *testing.T, settings map[string]any) (o outputs, err error) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"main.tf", "variables.tf", "outputs.tf", "install.sh"} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(read(t, filepath.Join(module, name))), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(must.Text(filepath.Join(module, name))), 0o600))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "slurm.conf.tpl"), []byte("ClusterName={name}\ninclude cloud.conf"), 0o600))
 	all := map[string]any{
@@ -71,8 +65,7 @@ func applied(t *testing.T, settings map[string]any) (o outputs, err error) {
 	for key, value := range settings {
 		all[key] = value
 	}
-	vars, err := json.Marshal(all)
-	require.NoError(t, err)
+	vars := must.Get(json.Marshal(all))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "terraform.tfvars.json"), vars, 0o600))
 	if _, err := terraform(t, dir, "apply", "-auto-approve", "-no-color"); err != nil {
 		return o, err
@@ -99,7 +92,7 @@ func installed(t *testing.T, script string) (cfg *config.Config, calls string) {
 		text := fmt.Sprintf("#!/bin/sh\necho %s \"$@\" >>%s/calls\n", name, root)
 		require.NoError(t, os.WriteFile(filepath.Join(root, "bin", name), []byte(text), 0o700)) //nolint:gosec // a program
 	}
-	theirs := read(t, "../../config/testdata/slurm-gcp.yaml")
+	theirs := must.Text("../../config/testdata/slurm-gcp.yaml")
 	require.NoError(t, os.WriteFile(filepath.Join(root, "slurm/scripts/config.yaml"), []byte(theirs), 0o600))
 	here := func(text string) string {
 		return regexp.MustCompile(`([ =>])/(etc|slurm)/`).ReplaceAllString(text, "${1}"+root+"/$2/")
@@ -112,7 +105,7 @@ func installed(t *testing.T, script string) (cfg *config.Config, calls string) {
 		require.NoError(t, err, string(out))
 	}
 	bash(script)
-	unit := read(t, filepath.Join(root, "etc/systemd/system/slurmflex-config.service"))
+	unit := must.Text(filepath.Join(root, "etc/systemd/system/slurmflex-config.service"))
 	commands := regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindAllStringSubmatch(unit, -1)
 	require.Len(t, commands, 4)
 	bash(commands[0][1])
@@ -120,7 +113,7 @@ func installed(t *testing.T, script string) (cfg *config.Config, calls string) {
 	bash(commands[2][1])
 	cfg, err := config.Load(filepath.Join(root, "etc/slurmflex/config.yaml"))
 	require.NoError(t, err)
-	return cfg, read(t, filepath.Join(root, "calls"))
+	return cfg, must.Text(filepath.Join(root, "calls"))
 }
 
 func TestToolkitModuleConfiguresTheCluster(t *testing.T) {
@@ -150,7 +143,7 @@ func TestToolkitModuleConfiguresTheCluster(t *testing.T) {
 	lines := strings.Split(o.Template, "\n")
 	assert.Equal(t, []string{"ClusterName={name}", "include cloud.conf"}, lines[:2])
 	require.Len(t, lines, 6)
-	nfpm := read(t, "../../scripts/package/nfpm.yaml")
+	nfpm := must.Text("../../scripts/package/nfpm.yaml")
 	for _, line := range lines[2:5] {
 		key, path, _ := strings.Cut(line, "=")
 		assert.True(t, strings.HasSuffix(key, "Program"), line)
@@ -184,7 +177,7 @@ func TestToolkitModuleRefusesMistakes(t *testing.T) {
 // blocks returns the names and bodies of a file's variables or outputs.
 func blocks(t *testing.T, file string) [][]string {
 	t.Helper()
-	found := regexp.MustCompile(`(?s)(?:variable|output) "(\w+)" \{(.*?)\n\}`).FindAllStringSubmatch(read(t, filepath.Join(module, file)), -1)
+	found := regexp.MustCompile(`(?s)(?:variable|output) "(\w+)" \{(.*?)\n\}`).FindAllStringSubmatch(must.Text(filepath.Join(module, file)), -1)
 	require.NotEmpty(t, found)
 	return found
 }
@@ -203,7 +196,7 @@ func TestToolkitREADMEListsVariablesAndOutputs(t *testing.T) {
 	for _, b := range blocks(t, "outputs.tf") {
 		fmt.Fprintf(&outputs, "| `%s` | %s |\n", b[1], description.FindStringSubmatch(b[2])[1])
 	}
-	readme := read(t, filepath.Join(module, "README.md"))
+	readme := must.Text(filepath.Join(module, "README.md"))
 	assert.Contains(t, readme, "\n| variable | meaning | default |\n|---|---|---|\n"+variables.String()+"\n")
 	assert.Contains(t, readme, "\n| output | use |\n|---|---|\n"+outputs.String()+"\n")
 }
@@ -218,7 +211,7 @@ func TestToolkitExampleSetsTheModulesVariables(t *testing.T) {
 			}
 		} `yaml:"deployment_groups"`
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "../../scripts/toolkit/example.yaml")), &blueprint))
+	require.NoError(t, yaml.Unmarshal([]byte(must.Text("../../scripts/toolkit/example.yaml")), &blueprint))
 	declared := map[string]bool{}
 	for _, b := range blocks(t, "variables.tf") {
 		declared[b[1]] = true

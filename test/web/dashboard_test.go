@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/lab"
+	"slurmflex/test/must"
 )
 
 const dashboardFile = "scripts/grafana/slurmflex.json" // scripts/web-test runs the test from the root
@@ -38,8 +39,7 @@ type panel struct {
 // panels returns the dashboard's panels, including those in rows.
 func panels(t *testing.T) (all []panel) {
 	t.Helper()
-	text, err := os.ReadFile(dashboardFile)
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile(dashboardFile))
 	var dashboard panel
 	require.NoError(t, json.Unmarshal(text, &dashboard))
 	for rows := dashboard.Panels; len(rows) > 0; {
@@ -106,8 +106,7 @@ func startPrometheus(t *testing.T, l *lab.Lab) prometheus {
 	config := filepath.Join(dir, "prometheus.yml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, "global: {scrape_interval: 1s}\n"+
 		"scrape_configs:\n  - job_name: slurmflex\n    static_configs: [{targets: [%q]}]\n", l.HTTPAddress()), 0o600))
-	port, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	port := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	p := prometheus{port.Addr().String()}
 	require.NoError(t, port.Close())
 	server := exec.Command("/usr/bin/prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),

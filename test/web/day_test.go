@@ -31,6 +31,7 @@ import (
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // dayEnd is the time of the pictures.
@@ -63,8 +64,7 @@ func dayConfig(t *testing.T) *config.Config {
 			"instance_template: projects/demo/regions/%s/instanceTemplates/%[1]s, subnetwork: projects/demo/regions/%[4]s/subnetworks/default, "+
 			"zone_policy_allow: [%[4]s-a, %[4]s-b], dws_flex: {%[5]s}}\n", s.name, s.static, s.dynamic, s.region, s.keys)
 	}
-	cfg, err := config.Parse("alpha.yaml", []byte(text.String()))
-	require.NoError(t, err)
+	cfg := must.Get(config.Parse("alpha.yaml", []byte(text.String())))
 	return cfg
 }
 
@@ -186,8 +186,7 @@ func newCluster(ctx context.Context, t *testing.T, cfg *config.Config) *dayClust
 		OnDelete: func(in fakegce.Instance) { c.slurm.Silence(in.Name) },
 	})
 	for _, s := range sets {
-		_, err := c.cloud.AddTemplate(s.region, fakegce.FlexTemplate(s.name, s.machine))
-		require.NoError(t, err)
+		must.Get(c.cloud.AddTemplate(s.region, fakegce.FlexTemplate(s.name, s.machine)))
 	}
 	client, err := gce.New(ctx, gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: c.cloud.Transport()})
 	require.NoError(t, err)

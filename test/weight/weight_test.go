@@ -19,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 const budgetFile = "budget.txt"
@@ -42,12 +44,11 @@ var budgetLine = regexp.MustCompile(`(?m)^(\d+) ([a-z ]+?) +# `)
 
 // TestProjectKeepsItsBudget also prints which budgets can be lowered. With UPDATE=1, it lowers them.
 func TestProjectKeepsItsBudget(t *testing.T) {
-	text, err := os.ReadFile(budgetFile)
-	require.NoError(t, err)
+	text := must.Text(budgetFile)
 	now, err := weigh(os.DirFS("../.."))
 	require.NoError(t, err)
-	require.Len(t, budgetLine.FindAllString(string(text), -1), len(now), "%s has a line for each figure", budgetFile)
-	lowered := budgetLine.ReplaceAllStringFunc(string(text), func(line string) string {
+	require.Len(t, budgetLine.FindAllString(text, -1), len(now), "%s has a line for each figure", budgetFile)
+	lowered := budgetLine.ReplaceAllStringFunc(text, func(line string) string {
 		found := budgetLine.FindStringSubmatch(line)
 		budget, err := strconv.Atoi(found[1])
 		require.NoError(t, err)

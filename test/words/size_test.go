@@ -1,21 +1,19 @@
 package words
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // TestDocumentationKeepsItsSize counts words like wc -w. Who adds to a page shortens another one.
 func TestDocumentationKeepsItsSize(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	require.NoError(t, err)
-	inner, err := filepath.Glob("../../docs/*/*.md")
-	require.NoError(t, err)
+	pages := must.Get(filepath.Glob("../../docs/*.md"))
+	inner := must.Get(filepath.Glob("../../docs/*/*.md"))
 	all := 0
 	for _, page := range append(append(pages, inner...), "../../README.md") {
 		all += wordsIn(t, page)
@@ -28,8 +26,7 @@ func TestDocumentationKeepsItsSize(t *testing.T) {
 // wordsIn counts the words of a page, and refuses links that open on one machine only.
 func wordsIn(t *testing.T, page string) int {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	require.NoError(t, err)
-	assert.NotContains(t, string(text), "file://", page)
-	return len(strings.Fields(string(text)))
+	text := must.Text(page)
+	assert.NotContains(t, text, "file://", page)
+	return len(strings.Fields(text))
 }

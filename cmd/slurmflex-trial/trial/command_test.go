@@ -13,6 +13,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 const configText = `slurm_cluster_name: alpha
@@ -66,10 +67,9 @@ passed   role        may read templates: compute.instanceTemplates.get
 	info, err := os.Stat(record)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	text, err := os.ReadFile(record)
-	require.NoError(t, err)
-	assert.Regexp(t, `^\{"transcript":1,.*"machine_type":"g2-standard-4"\}\n`, string(text))
-	assert.Greater(t, strings.Count(string(text), "\n"), 50)
+	text := must.Text(record)
+	assert.Regexp(t, `^\{"transcript":1,.*"machine_type":"g2-standard-4"\}\n`, text)
+	assert.Greater(t, strings.Count(text, "\n"), 50)
 }
 
 func TestFailedCheckFailsATrial(t *testing.T) {
@@ -117,10 +117,8 @@ func TestTrialCreatesNothingWithoutConfirmation(t *testing.T) {
 		inWorld(t, func(w *world) {
 			spec := fakegce.FlexTemplate("standard", "g2-standard-4")
 			spec.Properties.Scheduling = &compute.Scheduling{ProvisioningModel: "STANDARD"}
-			_, err := w.cloud.AddTemplate("us-central1", spec)
-			require.NoError(w, err)
-			_, err = w.cloud.AddTemplate("europe-west4", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
-			require.NoError(w, err)
+			must.Get(w.cloud.AddTemplate("us-central1", spec))
+			must.Get(w.cloud.AddTemplate("europe-west4", fakegce.FlexTemplate("a3", "a3-highgpu-8g")))
 			w.fault(fakegce.Fault{Method: "*.insert", Status: 500})
 			c := w.call(configText, args...)
 			require.ErrorContains(w, c.err, name)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // transport answers a call.
@@ -40,8 +42,7 @@ func answering(status int, body string) transport {
 
 func post(t *testing.T, address, body string) *http.Request {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
-	require.NoError(t, err)
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body)))
 	r.Header.Set("Authorization", "Bearer ya29.secret-token")
 	return r
 }
@@ -50,8 +51,7 @@ func TestTranscriptReadsBackAsRecorded(t *testing.T) {
 	text, resp, err := recorded(t, post(t, "https://c/compute/v1/projects/acme-hpc/regions/r/x?requestId=7", `{"name":"n","size":"600"}`),
 		answering(200, `{"kind":"compute#operation","id":1000000000000007919,"status":"DONE"}`))
 	require.NoError(t, err)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	body := must.Get(io.ReadAll(resp.Body))
 	assert.Contains(t, string(body), "1000000000000007919", "the caller gets the answer")
 	lines := json.NewDecoder(strings.NewReader(text))
 	var h header

@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/mig/gce"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 const (
@@ -51,8 +52,7 @@ func inWorld(t *testing.T, run func(*world), change ...func(*fakegce.Options)) {
 			c(&o)
 		}
 		w := &world{T: t, cloud: fakegce.New(o)}
-		link, err := w.cloud.AddTemplate(region, fakegce.FlexTemplate("small", machine))
-		require.NoError(t, err)
+		link := must.Get(w.cloud.AddTemplate(region, fakegce.FlexTemplate("small", machine)))
 		w.wire = &wire{next: w.cloud.Transport()}
 		again := &again{next: w.wire}
 		client, err := gce.New(t.Context(), gce.Options{Project: "demo", Endpoint: "http://compute.test", Transport: again})

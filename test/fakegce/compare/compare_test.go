@@ -17,6 +17,7 @@ import (
 
 	"slurmflex/cmd/slurmflex-trial/trial"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // wire is an http.RoundTripper made of a function.
@@ -52,17 +53,15 @@ func recorded(t *testing.T, change func(*fakegce.Options), via func(cloud *fakeg
 		change(&o)
 		cloud := fakegce.New(o)
 		cloud.SetCapacity("us-central1-a", "", 0)
-		_, err := cloud.AddTemplate("us-central1", fakegce.FlexTemplate("small", "g2-standard-4"))
-		require.NoError(t, err)
+		must.Get(cloud.AddTemplate("us-central1", fakegce.FlexTemplate("small", "g2-standard-4")))
 		cmd := trial.New(wire(func(r *http.Request) (*http.Response, error) { return via(cloud, r) }))
 		cmd.SetArgs([]string{"--config", config, "--nodeset", "a3", "--yes", "--record", record})
 		cmd.SetOut(io.Discard)
 		cmd.SetErr(io.Discard)
 		_ = cmd.ExecuteContext(t.Context()) // some checks may fail
 	})
-	text, err := os.ReadFile(record)
-	require.NoError(t, err)
-	return regexp.MustCompile(`alpha-trial--[a-z]{5}`).ReplaceAllString(string(text), "alpha-trial--kxqzv")
+	text := must.Text(record)
+	return regexp.MustCompile(`alpha-trial--[a-z]{5}`).ReplaceAllString(text, "alpha-trial--kxqzv")
 }
 
 func asItIs(cloud *fakegce.Server, r *http.Request) (*http.Response, error) {

@@ -9,6 +9,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 func TestBillListsEveryModuleWithItsLicense(t *testing.T) {
@@ -37,7 +39,5 @@ func TestBillListsEveryModuleWithItsLicense(t *testing.T) {
 
 func read(t *testing.T, dir, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	require.NoError(t, err)
-	return string(text)
+	return must.Text(filepath.Join(dir, name))
 }

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // Checks that CONTRIBUTING.md's example of a new rule leads to a passing test.
 func TestExampleOfARulePasses(t *testing.T) {
-	root, err := filepath.Abs("../../..")
-	require.NoError(t, err)
-	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
-	require.NoError(t, err)
+	root := must.Get(filepath.Abs("../../.."))
+	text := must.Get(os.ReadFile(filepath.Join(root, "CONTRIBUTING.md")))
 	contributing, err := parsePage("CONTRIBUTING.md", text)
 	require.NoError(t, err)
 	var code []string
@@ -26,8 +26,7 @@ func TestExampleOfARulePasses(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, len(code), 3)
-	rules, err := os.ReadFile(filepath.Join(root, "flex/plan/rules/rules.go"))
-	require.NoError(t, err)
+	rules := must.Get(os.ReadFile(filepath.Join(root, "flex/plan/rules/rules.go")))
 	before, after, found := strings.Cut(string(rules), "\t{componentsFirst")
 	require.True(t, found)
 
@@ -41,8 +40,7 @@ func TestExampleOfARulePasses(t *testing.T) {
 		overlay[filepath.Join(root, path)] = filepath.Join(dir, filepath.Base(path))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(path)), []byte(content), 0o600))
 	}
-	list, err := json.Marshal(map[string]any{"Replace": overlay})
-	require.NoError(t, err)
+	list := must.Get(json.Marshal(map[string]any{"Replace": overlay}))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600))
 	test := exec.Command("go", "test", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "Night", "-v", "./flex/plan")
 	test.Dir = root

@@ -3,7 +3,6 @@
 package lua
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/setup"
 	"slurmflex/mig"
+	"slurmflex/test/must"
 )
 
 // submitted has a partition for each limit in job_submit.lua, a partition with one foreign
@@ -61,8 +61,7 @@ const odd = `a"b\]]$(touch x)'`
 
 func submittedInput(t *testing.T) setup.Input {
 	t.Helper()
-	cfg, err := config.Parse("alpha.yaml", []byte(submitted))
-	require.NoError(t, err)
+	cfg := must.Get(config.Parse("alpha.yaml", []byte(submitted)))
 	in := setup.Input{Config: cfg, Machines: map[string]setup.Machine{}}
 	for set, name := range map[string]string{"a3": "a3-megagpu-8g", "near": "h4d-standard-192", "long": "h4d-standard-192"} {
 		m, known := mig.KnownMachine(name)
@@ -255,9 +254,8 @@ func TestNamesInLuaAreQuoted(t *testing.T) {
 // the filter runs. Each command prints the line wait.
 func documentedFilter(t *testing.T) (f *slurmctld, commands *[]string) {
 	t.Helper()
-	text, err := os.ReadFile("../../../scripts/examples/cli_filter.lua")
-	require.NoError(t, err)
-	f, commands = load(t, string(text)), new([]string)
+	text := must.Text("../../../scripts/examples/cli_filter.lua")
+	f, commands = load(t, text), new([]string)
 	f.SetGlobal("run", f.NewFunction(func(l *lua.LState) int {
 		*commands = append(*commands, l.CheckString(1))
 		return 0

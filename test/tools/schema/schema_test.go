@@ -22,6 +22,7 @@ import (
 	"slurmflex/flex/history"
 	"slurmflex/flex/setup"
 	"slurmflex/flex/view"
+	"slurmflex/test/must"
 )
 
 const file = "../../../docs/slurmflex.schema.json"
@@ -74,8 +75,7 @@ func derived(t *testing.T) []byte {
 			of.Const, of.Enum = nil, []any{"wait", "lease"}
 		}
 	}
-	text, err := json.MarshalIndent(s, "", " ")
-	require.NoError(t, err)
+	text := must.Get(json.MarshalIndent(s, "", " "))
 	return append(text, '\n')
 }
 
@@ -104,8 +104,7 @@ func TestStatusHasItsSchema(t *testing.T) {
 		"missing property":       func(status map[string]any) { delete(status, "rows") },
 		"is not valid date-time": func(status map[string]any) { status["seen_at"] = "noon" },
 	} {
-		text, err := os.ReadFile("../../../flex/view/testdata/status.json")
-		require.NoError(t, err)
+		text := must.Get(os.ReadFile("../../../flex/view/testdata/status.json"))
 		var status map[string]any
 		require.NoError(t, json.Unmarshal(text, &status))
 		change(status)

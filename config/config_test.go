@@ -161,8 +161,7 @@ func TestFileOfAnExistingClusterLoadsUnchanged(t *testing.T) {
 
 func TestIgnoredKeysAreListed(t *testing.T) {
 	c := loadExisting(t)
-	want := must.Text("testdata/slurm-gcp.ignored")
-	assert.ElementsMatch(t, strings.Split(strings.TrimSpace(want), "\n"), ignored(c))
+	assert.ElementsMatch(t, strings.Split(strings.TrimSpace(must.Text("testdata/slurm-gcp.ignored")), "\n"), ignored(c))
 }
 
 // ignored returns the ignored keys, each behind its line.
@@ -185,8 +184,7 @@ experimental: {anything: [1, 2]}
 
 // A bug report contains the effective configuration.
 func TestEffectiveConfigurationLacksKeysOfOtherPrograms(t *testing.T) {
-	text := parse(t, minimal+"cloudsql: {password: hunter2}\n").Effective()
-	assert.NotContains(t, string(text), "hunter2")
+	assert.NotContains(t, string(parse(t, minimal+"cloudsql: {password: hunter2}\n").Effective()), "hunter2")
 }
 
 // Every key of dws_flex must be rejected outside dws_flex, because slurm-gcp does not know it.
@@ -227,8 +225,7 @@ func TestDWSFlexBlockAloneEnablesSlurmflex(t *testing.T) {
 		"dws_flex: {enabled: false, provisioning: }": false,
 		"": false,
 	} {
-		c := parse(t, strings.Replace(minimal, "dws_flex: {}", block, 1))
-		assert.Equal(t, ours, c.NodeSets[0].Flex != nil, "%q", block)
+		assert.Equal(t, ours, parse(t, strings.Replace(minimal, "dws_flex: {}", block, 1)).NodeSets[0].Flex != nil, "%q", block)
 	}
 }
 
@@ -337,8 +334,7 @@ func TestUnreadableFileIsNamed(t *testing.T) {
 	assert.Equal(t, "read configuration: open "+dir+"/none.yaml: no such file or directory; create the file or use another path", err.Error())
 
 	_, err = Load(dir)
-	require.Error(t, err)
-	assert.Equal(t, "read configuration: open "+dir+": is a directory; use a file", err.Error())
+	assert.EqualError(t, err, "read configuration: open "+dir+": is a directory; use a file")
 
 	huge := filepath.Join(dir, "huge.yaml")
 	require.NoError(t, os.WriteFile(huge, []byte(minimal), 0o600))
@@ -353,12 +349,10 @@ func TestNodesetWithCapacityIsOursWithoutALease(t *testing.T) {
 	want.Capacity, want.Reservation, want.KeepIdle = Reservation, "h100s", 10*time.Minute
 	want.MaxRunDuration, want.SalvageTimeout, want.UseBulkInsert = 0, 0, true
 	assert.Equal(t, &want, c.NodeSets[0].Flex)
-	text := c.Effective()
-	assert.Equal(t, without(c), without(parse(t, string(text))), "config check --effective keeps the capacity")
+	assert.Equal(t, without(c), without(parse(t, string(c.Effective()))), "config check --effective keeps the capacity")
 	assert.True(t, c.IsOurs(c.Partitions[0]))
 	assert.Zero(t, c.LongestJob(c.Partitions[0]))
-	spot := parse(t, strings.Replace(minimal, "dws_flex: {}", "capacity: spot\n    spot: true", 1)).NodeSets[0]
-	assert.Equal(t, Spot, spot.Flex.Capacity)
+	assert.Equal(t, Spot, parse(t, strings.Replace(minimal, "dws_flex: {}", "capacity: spot\n    spot: true", 1)).NodeSets[0].Flex.Capacity)
 }
 
 func TestLaterDocumentExtendsAndReplacesKeys(t *testing.T) {

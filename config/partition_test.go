@@ -47,8 +47,7 @@ func TestPartitionListsAllItsNodesets(t *testing.T) {
 
 // A partition with several nodesets keeps its jobs from waiting pending.
 func TestNodeSetNamedTwiceIsOneNodeSet(t *testing.T) {
-	c := parse(t, strings.Replace(mixed, "[long]", "[long, long]", 1))
-	assert.Equal(t, []string{"long"}, partition(t, c, "long").NodeSets)
+	assert.Equal(t, []string{"long"}, partition(t, parse(t, strings.Replace(mixed, "[long]", "[long, long]", 1)), "long").NodeSets)
 }
 
 func TestLongestJobFitsEveryLeaseOfThePartition(t *testing.T) {

@@ -77,8 +77,7 @@ func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {
 			defer locked(&w.slurm.mu)()
 			w.slurm.unwritable = nil
 		})
-		left := w.down(takedown.Requeue)
-		assert.Equal(w, "1 instance, 1 group, 0 requests, 0 policies, 1 reservation", left.Left.String())
+		assert.Equal(w, "1 instance, 1 group, 0 requests, 0 policies, 1 reservation", w.down(takedown.Requeue).Left.String())
 		const told = "flex-start: its nodes will be taken down, and Slurm would not requeue it"
 		assert.Equal(w, []string{"1: " + told}, w.slurm.notices, "once Slurm has stored the AdminComment")
 		assert.Equal(w, told, w.slurm.comment(1))

@@ -19,8 +19,7 @@ func (w *world) configured(old, new string) *config.Config {
 	w.Helper()
 	text := strings.ReplaceAll(alpha, old, new)
 	require.NotEqual(w, alpha, text)
-	cfg := must.Get(config.Parse("alpha.yaml", []byte(text)))
-	return cfg
+	return must.Get(config.Parse("alpha.yaml", []byte(text)))
 }
 
 // warnings returns the texts of the log from warnings on.

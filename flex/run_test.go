@@ -236,8 +236,7 @@ func TestSyncRetriesFailedActions(t *testing.T) {
 		inWorld(t, func(w *world) {
 			w.fault(fakegce.Fault{Method: createsGroup, Status: http.StatusConflict, Reason: "resourceNotReady", Times: times})
 			w.oneJob()
-			out := w.synced()
-			assert.Equal(w, want.failed, out.Failed)
+			assert.Equal(w, want.failed, w.synced().Failed)
 			assert.Len(w, w.slurm.passes(), want.passes)
 			assert.False(w, w.locked())
 		})

@@ -50,8 +50,7 @@ const (
 
 func alphaConfig(t testing.TB) *config.Config {
 	t.Helper()
-	cfg := must.Get(config.Parse("alpha.yaml", []byte(alpha)))
-	return cfg
+	return must.Get(config.Parse("alpha.yaml", []byte(alpha)))
 }
 
 // world is a test that connects a reconciler to a fake Slurm and, through the real client, to a fake Compute,

@@ -29,8 +29,7 @@ func versions(t testing.TB) []string {
 
 func fixture(t testing.TB, version, name string) []byte {
 	t.Helper()
-	b := must.Get(os.ReadFile(filepath.Join("testdata", version, name)))
-	return b
+	return must.Get(os.ReadFile(filepath.Join("testdata", version, name)))
 }
 
 // inEveryVersion runs a test once for each version's folder.

@@ -133,8 +133,7 @@ func (w *world) requireHandedOver(env []string, program string, args ...string) 
 // lines returns the lines of a file of the world.
 func (w *world) lines(name string) []string {
 	w.t.Helper()
-	b := must.Text(w.path(name))
-	return strings.Split(strings.TrimSuffix(b, "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(must.Text(w.path(name)), "\n"), "\n")
 }
 
 // requireBecomes asserts that the hook becomes slurmflex with its own arguments and environment,

@@ -31,8 +31,7 @@ func TestBackupHostDoesNothingWhileThePrimaryIsUp(t *testing.T) {
 	assert.Empty(t, w.cloud.Calls())
 	assert.Empty(t, w.log("error"))
 
-	r := w.runs("plan")
-	assert.Contains(t, r.stdout.String(), "delete instances alpha-a3-[0-1]", "the client gets an answer")
+	assert.Contains(t, w.runs("plan").stdout.String(), "delete instances alpha-a3-[0-1]", "the client gets an answer")
 
 	w.standingBy("DOWN")
 	w.runs("sync")

@@ -29,8 +29,7 @@ func (w *world) inside(t *testing.T, wire wireFunc, command ...string) (stdout, 
 	root.SetOut(&out)
 	root.SetArgs(append([]string{"--config", w.path("config.yaml")}, command...))
 	err = root.ExecuteContext(t.Context())
-	logged := must.Text(log.Name())
-	return out.String(), logged, err
+	return out.String(), must.Text(log.Name()), err
 }
 
 // silentCompute never answers.
@@ -42,6 +41,5 @@ func silentCompute(r *http.Request) (*http.Response, error) {
 func TestErrorNamesUnreadableCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
-	r := w.fails("sync")
-	r.complains("credentials", w.path("key.json"), "no such file or directory")
+	w.fails("sync").complains("credentials", w.path("key.json"), "no such file or directory")
 }

@@ -66,8 +66,7 @@ func TestUnknownNodesAreNamedAndDoNotStopOthers(t *testing.T) {
 func TestOtherNodesWithoutAProgramAreLeftAlone(t *testing.T) {
 	w := delegating(t)
 	w.configure("  delegate: {resume_program: "+w.path("bin/others-resume")+", suspend_program: "+w.path("bin/others-suspend")+"}\n", "")
-	r := w.hook("suspend", "alpha-cpu-[0-1]").exits(exitDone)
-	r.saysNothing()
+	w.hook("suspend", "alpha-cpu-[0-1]").exits(exitDone).saysNothing()
 	w.logged("warn", "slurmflex.delegate names no program", `"others":"alpha-cpu-[0-1]"`)
 }
 

@@ -100,8 +100,7 @@ func TestLogFileIsNotOpenedThroughALink(t *testing.T) {
 	w := newWorld(t)
 	w.write("precious", "")
 	require.NoError(t, os.Symlink(w.path("precious"), w.path("log/slurmflex.log")))
-	r := w.hook("suspend", "").exits(exitUsage)
-	r.reports("open log: open " + w.path("log/slurmflex.log") + ": too many levels of symbolic links")
+	w.hook("suspend", "").exits(exitUsage).reports("open log: open " + w.path("log/slurmflex.log") + ": too many levels of symbolic links")
 	assert.Empty(t, must.Text(w.path("precious")))
 }
 
@@ -129,8 +128,7 @@ func TestSlurmflexHookNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	r.exits(exitDone).settle()
 	w.requireAsked()
 	assert.Empty(t, w.log("warn"))
-	files := must.Get(filepath.Glob(w.path("log/*")))
-	assert.Equal(t, []string{w.path("log/slurmflex.log")}, files, "nothing else is written where it runs")
+	assert.Equal(t, []string{w.path("log/slurmflex.log")}, must.Get(filepath.Glob(w.path("log/*"))), "nothing else is written where it runs")
 }
 
 // slurmMask is the signal mask with which Slurm 22.05 starts a ResumeProgram. Go's runtime unblocks

@@ -33,6 +33,5 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 	w.withoutSlurm()
 	w.fails("sync", "--textfile", file).complains("Unable to contact slurm controller")
 	assert.Equal(t, text, must.Text(file), "that of the last good pass stays, and shows its age")
-	left := must.Get(filepath.Glob(w.path("prom/*")))
-	assert.Equal(t, []string{file}, left)
+	assert.Equal(t, []string{file}, must.Get(filepath.Glob(w.path("prom/*"))))
 }

@@ -105,8 +105,7 @@ func TestHookWithBrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 	syslog := newManager(t, w.path("log/syslog"))
 	resume := func(code int) (printed, logged string) {
 		t.Helper()
-		r := w.resume("alpha-a3-[0-1]", syslogSocketOf+"="+w.path("log/syslog")).exits(code)
-		return r.stderr.String(), syslog.reads()
+		return w.resume("alpha-a3-[0-1]", syslogSocketOf+"="+w.path("log/syslog")).exits(code).stderr.String(), syslog.reads()
 	}
 	printed, logged := resume(exitUsage)
 	assert.Contains(t, printed, w.path("config.yaml"))

@@ -83,8 +83,7 @@ func TestCredentialsReadableByOthersAreRejected(t *testing.T) {
 	}
 	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
 	for _, command := range []string{"sync", "config check"} {
-		r := w.rejects(strings.Fields(command)...)
-		r.complains("credentials file: ", "key.json is accessible to other users (mode 0644)")
+		w.rejects(strings.Fields(command)...).complains("credentials file: ", "key.json is accessible to other users (mode 0644)")
 	}
 	assert.Empty(t, w.calls())
 }

@@ -21,8 +21,7 @@ func (w *world) install() {
 	w.Helper()
 	w.write("resume", must.Text(filepath.Join(scripts, "resume")))
 	for _, name := range []string{"suspend", "resume-fail"} {
-		to := must.Get(os.Readlink(filepath.Join(scripts, name)))
-		require.NoError(w, os.Symlink(to, w.path(name)))
+		require.NoError(w, os.Symlink(must.Get(os.Readlink(filepath.Join(scripts, name))), w.path(name)))
 	}
 	self := must.Get(os.Executable())
 	require.NoError(w, os.Symlink(self, w.path("slurmflex")))

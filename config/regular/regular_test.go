@@ -45,8 +45,7 @@ func TestPipeWithoutAWriterIsEmpty(t *testing.T) {
 	f, err := Open(path, true)
 	require.NoError(t, err)
 	defer f.Close()
-	text := must.Get(io.ReadAll(f))
-	assert.Empty(t, text)
+	assert.Empty(t, must.Get(io.ReadAll(f)))
 	_, err = Open("/dev/zero", true)
 	assert.Error(t, err)
 }

@@ -96,8 +96,7 @@ func TestJobThatDoesNotStartUsesNoMachine(t *testing.T) {
 	w.later(2)
 	w.Snap.Reservations, w.Snap.Jobs[0].Reservation = nil, ""
 	w.look(41 * time.Second)
-	e := w.ended()
-	assert.Empty(t, e.Uses)
+	assert.Empty(t, w.ended().Uses)
 }
 
 func TestUnusedLeaseHasNoJobs(t *testing.T) {

@@ -81,8 +81,7 @@ func TestLosingMachineIsLostUntilAnotherJobGetsIt(t *testing.T) {
 		w.Snap.Jobs = nil
 		w.Nodes(node, free)
 		w.later(60)
-		e := w.ended()
-		assert.EqualValues(w, 11*60, e.RaceLost)
+		assert.EqualValues(w, 11*60, w.ended().RaceLost)
 	})
 }
 

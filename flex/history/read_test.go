@@ -59,8 +59,7 @@ func write(t *testing.T, dir, name, text string, before time.Duration) {
 
 func line(t testing.TB, e Entry) string {
 	t.Helper()
-	text := must.Get(json.Marshal(e))
-	return string(text) + "\n"
+	return string(must.Get(json.Marshal(e))) + "\n"
 }
 
 func idsOf(t *testing.T, dir string, kind Kind) (ids []string, tally Tally) {
@@ -117,8 +116,7 @@ func TestRotatedFilesAreReadOldestFirst(t *testing.T) {
 	write(t, dir, "history-alpha.jsonl-20261101", line(t, granted("b"))+line(t, again), time.Hour)
 	write(t, dir, "history-alpha.jsonl", line(t, granted("c")), 0)
 	write(t, dir, "history-beta.jsonl", line(t, granted("d")), 0)
-	w := world{T: t, dir: dir}
-	assert.Equal(t, []Entry{granted("a"), granted("b"), granted("c")}, w.read(Wait), "the first line of an ID counts")
+	assert.Equal(t, []Entry{granted("a"), granted("b"), granted("c")}, (&world{T: t, dir: dir}).read(Wait), "the first line of an ID counts")
 }
 
 func TestConcurrentAppendsAreSafe(t *testing.T) {
@@ -196,8 +194,7 @@ func TestLineWithEscapesAndUnknownKeysIsRead(t *testing.T) {
 	e.User = `a"b\c`
 	text := strings.Replace(line(t, e), `"v":1,`, `"v":1,"color":"red","more":{"a":[1,2]},`, 1)
 	write(t, dir, "history-alpha.jsonl", text, 0)
-	w := world{T: t, dir: dir}
-	assert.Equal(t, e, w.only(Wait))
+	assert.Equal(t, e, (&world{T: t, dir: dir}).only(Wait))
 }
 
 func TestLinesBeforeReadErrorAreTaken(t *testing.T) {

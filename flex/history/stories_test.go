@@ -35,8 +35,7 @@ func TestStorySurvivesARestart(t *testing.T) {
 		w.later(1)
 	}
 	of := func() *view.Past {
-		story := w.story("812")
-		return story
+		return w.story("812")
 	}
 	w.pending(812)
 	later(false)
@@ -83,8 +82,7 @@ func TestTasksStoryIsFoundByNameAndRawID(t *testing.T) {
 	w.later(1)
 	for range 2 { // in the queue, and ended
 		for name, found := range map[string]bool{"811_3": true, "812": true, "811": false, "81": false, "": false} {
-			story := w.story(name)
-			assert.Equal(t, found, story != nil, name)
+			assert.Equal(t, found, w.story(name) != nil, name)
 		}
 		w.Snap.Jobs = nil
 		w.later(1)
@@ -99,8 +97,7 @@ func TestAnotherHostWritesTheStoriesThatEndDuringItsPasses(t *testing.T) {
 	w.Snap.Jobs = nil
 	w.later(60)
 	w.later(1)
-	story := w.story("812")
-	assert.Nil(t, story)
+	assert.Nil(t, w.story("812"))
 }
 
 func TestUnreadableStoryIsAnError(t *testing.T) {

@@ -44,8 +44,7 @@ func TestPendingJobStoryHasItsRequests(t *testing.T) {
 		"12:00 seen in Slurm's queue ", "12:03 attempt failed attempt 1: configuration", "12:04 machines requested 2 nodes for 01:00:00 in us-central1 (g812/a2)",
 		"12:08 machines created 2 of 2 nodes", "12:11 nodes up n[0-1]", "12:12 running on n[0-1]", "12:20 back in Slurm's queue ",
 	}, w.events())
-	story := w.story("812")
-	assert.Equal(t, []view.Machines{{Type: "a3-highgpu-8g", Count: 2}}, story.Events[5].Machines)
+	assert.Equal(t, []view.Machines{{Type: "a3-highgpu-8g", Count: 2}}, w.story("812").Events[5].Machines)
 }
 
 func TestRepeatedFailureIsInTheStoryOnce(t *testing.T) {
@@ -84,8 +83,7 @@ func TestJobStoryHasItsSignal(t *testing.T) {
 	w.see(22, bothAre(view.Running, at(4)), running)
 	told := w.events()
 	assert.Equal(t, "12:20 signalled USR1, because its nodes end before its time limit", told[len(told)-1])
-	story := w.story("812")
-	assert.Equal(t, w.Snap.Told[812], story.Job.Told)
+	assert.Equal(t, w.Snap.Told[812], w.story("812").Job.Told)
 }
 
 func TestRequeuedJobStartsOver(t *testing.T) {
@@ -123,8 +121,7 @@ func TestJobWithUnreadableRowHasNotEnded(t *testing.T) {
 	for _, name := range []string{"812", ""} {
 		w.see(1, func(w *queueWorld) { w.Snap.Unread = []slurm.UnreadRow{{Kind: slurm.JobRow, Name: name}} })
 		assert.Empty(t, w.ended)
-		story := w.story("812")
-		assert.Equal(t, "train", story.Job.Partition, "as last seen")
+		assert.Equal(t, "train", w.story("812").Job.Partition, "as last seen")
 	}
 	w.see(2, nil)
 	assert.Len(t, w.ended, 1)

@@ -147,8 +147,7 @@ func TestTimerContinuesAcrossRequestsAndObstacles(t *testing.T) {
 	assert.Equal(t, scene.Asked{Job: 7, For: 10 * time.Minute, At: noon.Add(20 * time.Minute)}, pass(20*time.Minute, blocked))
 	assert.Equal(t, 20*time.Minute, pass(80*time.Minute, attempt("a2", mig.Accepted, 70*time.Minute)).For)
 	assert.Equal(t, 25*time.Minute, pass(85*time.Minute, attempt("a3", mig.Failed, 85*time.Minute)).For, "it is refused")
-	unread := pass(90*time.Minute, unseen("us-central1"))
-	assert.Equal(t, 25*time.Minute, unread.For)
+	assert.Equal(t, 25*time.Minute, pass(90*time.Minute, unseen("us-central1")).For)
 	assert.Equal(t, 30*time.Minute, pass(100*time.Minute, attempt("a4", mig.Accepted, 95*time.Minute)).For)
 	assert.Zero(t, pass(110*time.Minute, started(7, -105*time.Minute)), "the job got its nodes again")
 }

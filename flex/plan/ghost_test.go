@@ -35,8 +35,7 @@ func (s *setting) say(m scene.Members) {
 	if s.Members == nil {
 		s.Members = map[mig.GroupID]scene.Members{}
 	}
-	g := s.Groups[len(s.Groups)-1]
-	s.Members[g.ID()] = m
+	s.Members[s.Groups[len(s.Groups)-1].ID()] = m
 }
 
 func brought(list string, ago time.Duration) part {

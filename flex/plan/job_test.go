@@ -117,8 +117,7 @@ func TestOnlyJobsThatSlurmRequeuesReturn(t *testing.T) {
 func TestOnlyCancelEndsTheWaitOfAJobThatSlurmWouldEnd(t *testing.T) {
 	s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), queued("alpha-a3-0", time.Hour))
 	plan := func(timeout int, then string) Plan {
-		p := planOf(with(fmt.Sprintf("provision_timeout: %d, on_provision_timeout: %s", timeout, then)), s)
-		return p
+		return planOf(with(fmt.Sprintf("provision_timeout: %d, on_provision_timeout: %s", timeout, then)), s)
 	}
 	for _, then := range []string{"requeue", "hold", "cancel"} {
 		assert.Equal(t, noon.Add(time.Hour), plan(7200, then).Waits[0].Until, then)

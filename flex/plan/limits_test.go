@@ -287,8 +287,7 @@ func TestUnreadLimitsAreReportedAndHoldNothingBack(t *testing.T) {
 	w := newLimitedPending()
 	w.waits(1, ml)
 	w.Snap.Allowances, w.Snap.AllowancesErr = slurm.Allowances{}, errors.New("scontrol: no answer within 30s")
-	p := w.plan()
-	assert.Contains(t, strings.Join(p.Problems.Texts(), "\n"), "could not be read")
+	assert.Contains(t, strings.Join(w.plan().Problems.Texts(), "\n"), "could not be read")
 	doors, _ := w.doors()
 	assert.Equal(t, []uint32{1}, doors)
 }

@@ -87,8 +87,7 @@ func TestRequestThatWouldPassALimitWaits(t *testing.T) {
 func TestLiveRequestsAndMachinesCountTowardsALimit(t *testing.T) {
 	cfg := limited("{account: bio, gpu_hours: 500}")
 	whole := func(more ...part) float64 {
-		p := planOf(cfg, seen(november(100, 0), and(more...), ofBio))
-		return p.Limits[0].Whole.GPU / 3600
+		return planOf(cfg, seen(november(100, 0), and(more...), ofBio)).Limits[0].Whole.GPU / 3600
 	}
 	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1")), 0.001, "the request that the pass makes")
 	assert.InDelta(t, 102, whole(awaits(8, "alpha-a3-1"), groupOf(8, accepted("alpha-a3-1"))), 0.001, "a live request")

@@ -124,8 +124,7 @@ func TestFreedPlaceGoesToTheImportantJob(t *testing.T) {
 	s := seen(hogged(1, mig.Cancelled), awaits(9, "alpha-a3-9"), important(1000))
 	const lost = "flex-start: waiting for its turn: place 1 in us-central1, which has at most 1 active request" + memo.Yielded
 	s.Told = map[uint32]string{1: lost}
-	p := planOf(cfg, s)
-	assert.Equal(t, asksForNine, actions(p),
+	assert.Equal(t, asksForNine, actions(planOf(cfg, s)),
 		"and its owner reads on why it waits")
 	s = seen(hogged(2, mig.Accepted))
 	s.Groups[0].Requests[0].State, s.Groups[1].Requests[0].Created = mig.Cancelled, noon.Add(-100*time.Hour)

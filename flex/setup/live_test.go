@@ -138,8 +138,7 @@ func TestShownQuotaIsComparedWithTheConfiguration(t *testing.T) {
 		5: "6 active requests in us-central1 are more than the project's quota ACTIVE_RESIZE_REQUESTS of 5; set this to 5 or ask Google for more",
 		6: "",
 	} {
-		found := compared(t, &cloud{quotas: map[string]float64{mig.ActiveRequestsQuota: limit}}, controller{})
-		assert.Equal(t, want, keys(found, Fault)[key])
+		assert.Equal(t, want, keys(compared(t, &cloud{quotas: map[string]float64{mig.ActiveRequestsQuota: limit}}, controller{}), Fault)[key])
 	}
 }
 
@@ -227,8 +226,7 @@ func TestPartitionsResumeTimeoutsOverrideTheClusters(t *testing.T) {
 		assert.Equal(t, c.counts, strings.Contains(found.Error(), wrong), name)
 	}
 	cfg := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
-	found := compare(cfg, observe(t.Context(), cfg, controller{}, &cloud{}, nil))
-	assert.ErrorContains(t, found.problems(), wrong, "for nodes in no partition")
+	assert.ErrorContains(t, compare(cfg, observe(t.Context(), cfg, controller{}, &cloud{}, nil)).problems(), wrong, "for nodes in no partition")
 }
 
 func TestGresThatDiffersFromTheMachineIsReported(t *testing.T) {
@@ -257,7 +255,6 @@ func TestMissingDefaultTimeIsReportedIfLeasesFollowJobs(t *testing.T) {
 	const advice = "has no DefaultTime, so slurmflex requests machines for MaxTime=7-00:00:00 for a job without --time"
 	for limit, named := range map[string]bool{"NONE": true, "UNLIMITED": true, "1:00:00": false} {
 		site := controller{partitions: []slurm.Partition{{Name: "train", MaxTime: slurm.ParseLimit("7-00:00:00"), DefaultTime: slurm.ParseLimit(limit)}}}
-		found := compared(t, &cloud{}, site).of(Advice)
-		assert.Equal(t, named, strings.Contains(fmt.Sprint(found), advice), limit)
+		assert.Equal(t, named, strings.Contains(fmt.Sprint(compared(t, &cloud{}, site).of(Advice)), advice), limit)
 	}
 }

@@ -274,8 +274,7 @@ func TestUncertainThingsAreKeptAndNamed(t *testing.T) {
 		},
 		"a machine that its group denies": {
 			func(s *scenetest.World) {
-				g := made(s, stampOf("a3", 8), "alpha-a3-job-8", mig.Succeeded, "alpha-a3-1")
-				s.Snap.Members = map[mig.GroupID]scene.Members{g.ID(): {}}
+				s.Snap.Members = map[mig.GroupID]scene.Members{made(s, stampOf("a3", 8), "alpha-a3-job-8", mig.Succeeded, "alpha-a3-1").ID(): {}}
 			},
 			"instance alpha-a3-1 in us-central1-a is not a member of group alpha-a3-job-8, which its metadata names as its creator, and stays: " +
 				"delete it when it is not needed (gcloud compute instances delete alpha-a3-1 --zone us-central1-a)",

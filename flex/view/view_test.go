@@ -336,8 +336,7 @@ func TestSelectRefusesFiltersThatCannotMatch(t *testing.T) {
 func TestFilterKeepsTheUsersSharedGroup(t *testing.T) {
 	s := newWorld()
 	s.waiting(812, "alpha-a3-0")
-	r := request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour)
-	s.Group("alpha-a3-usr-KEY", mig.Stamp{NodeSet: "a3", User: mig.Sharers(0, "ada").User}, r)
+	s.Group("alpha-a3-usr-KEY", mig.Stamp{NodeSet: "a3", User: mig.Sharers(0, "ada").User}, request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 	v := s.view()
 	part := v.only(Filter{User: "ada"})
 	for _, row := range part.Rows {

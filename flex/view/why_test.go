@@ -512,13 +512,11 @@ func TestUnknownSubjectIsNamedInTheError(t *testing.T) {
 	v := newWorld().view()
 	for _, subject := range []string{"alpha-a3-8", "alpha-a4", "alpha-a3-job-812", "wat", "-1", "0", "4294967296", "99999999999", "812;ls", "812+", "812_[", "812+1+1", "+1", "\x1b[2J", "/", strings.Repeat("9", 11) + "x"} {
 		_, err := v.Why(subject, noon, nil)
-		require.Error(t, err, subject)
-		assert.Contains(t, err.Error(), "no job, node, nodeset or group named ")
+		require.ErrorContains(t, err, "no job, node, nodeset or group named ", subject)
 		assert.Equal(t, Printable(err.Error()), err.Error())
 	}
 	for _, subject := range []string{"", " ", strings.Repeat("x", MaxQuery+1)} {
 		_, err := v.Why(subject, noon, nil)
-		require.Error(t, err)
 		assert.EqualError(t, err, "give the number of a job, or the name of a node, nodeset or group")
 	}
 	s := newWorld()
@@ -531,7 +529,6 @@ func TestWhyRejectsSeveralNodesOrJobs(t *testing.T) {
 	v := newWorld().view()
 	for _, subject := range []string{"alpha-a3-[0-1]", "alpha-a3-0,alpha-a3-3", "812,813"} {
 		_, err := v.Why(subject, noon, nil)
-		require.Error(t, err)
 		assert.EqualError(t, err, fmt.Sprintf("%q names more than one subject; choose one", subject))
 	}
 }
@@ -580,8 +577,7 @@ func TestShorterLimitIsAdvisedOnlyForATenthLessLease(t *testing.T) {
 			request := request("a1", mig.Accepted, "alpha-a3-[0-1]", "none left", time.Hour)
 			request.Duration = test.lease
 			s.group(812, request)
-			answer := ask(t, s.view(), "812")
-			assert.Equal(t, test.want, strings.Contains(answer.YouCan, "a shorter --time"))
+			assert.Equal(t, test.want, strings.Contains(ask(t, s.view(), "812").YouCan, "a shorter --time"))
 		})
 	}
 }
@@ -660,8 +656,7 @@ func TestReadmesSampleIsAnAnswer(t *testing.T) {
 	v := s.view()
 	v.Rows[0].Estimate = &Estimate{Median: Seconds(130 * time.Minute), P90: Seconds(11 * time.Hour), Requests: 43, Oldest: noon.AddDate(0, 0, -14)}
 	answer := ask(t, v, "812")
-	readme := must.Text("../../README.md")
-	assert.Contains(t, readme, "\n"+answer.Text(false)+"```\n")
+	assert.Contains(t, must.Text("../../README.md"), "\n"+answer.Text(false)+"```\n")
 }
 
 // Slurm 26.05 holds a job if slurm.conf has lost all nodes of its reservation.

@@ -260,8 +260,7 @@ func golden(t *testing.T, name, got string) {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	want := must.Text(path)
-	assert.Equal(t, want, got)
+	assert.Equal(t, must.Text(path), got)
 }
 
 // contains checks that a text contains all these parts.

@@ -68,8 +68,7 @@ func TestParallelReadsOfWakeUpsAreLimited(t *testing.T) {
 
 func openFiles(t *testing.T) int {
 	t.Helper()
-	files := must.Get(os.ReadDir("/proc/self/fd"))
-	return len(files)
+	return len(must.Get(os.ReadDir("/proc/self/fd")))
 }
 
 // The listener acknowledges or hangs up on any input, in any pieces, and then serves the next

@@ -76,8 +76,7 @@ func (l list) readFrom(t *testing.T, answer http.HandlerFunc) (found []any, unse
 
 // pageOf returns a page of the list with these items.
 func (l list) pageOf(items ...string) string {
-	all := strings.Join(items, ",")
-	return `{"kind":"compute#list","items":[` + all + `]}`
+	return `{"kind":"compute#list","items":[` + strings.Join(items, ",") + `]}`
 }
 
 // named returns an item of the list with this name.

@@ -137,8 +137,7 @@ func calls(t *testing.T, c *Client) []call {
 	paths := must.Get(filepath.Glob(filepath.Join(c.BinDir, "conf.*.call")))
 	list := make([]call, len(paths))
 	for i, path := range paths {
-		b := must.Get(os.ReadFile(path))
-		require.NoError(t, json.Unmarshal(b, &list[i]))
+		require.NoError(t, json.Unmarshal(must.Get(os.ReadFile(path)), &list[i]))
 	}
 	return list
 }

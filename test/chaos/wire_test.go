@@ -56,8 +56,7 @@ func TestAilmentsDistortCallsToCompute(t *testing.T) {
 				if err == nil {
 					defer resp.Body.Close()
 					assert.Equal(t, test.status, resp.StatusCode)
-					text := must.Get(io.ReadAll(resp.Body))
-					assert.NotEmpty(t, text)
+					assert.NotEmpty(t, must.Get(io.ReadAll(resp.Body)))
 				}
 				time.Sleep(time.Minute)
 				if test.acts != perhaps {

@@ -39,6 +39,5 @@ func TestAccountingKeepsAJobsWaitAndCost(t *testing.T) {
 		}
 		return out, strings.Contains(out, `"key": "ml"`)
 	})
-	out := slurmflex(t, l, "cost", "--by", "job", "--json")
-	assert.Contains(t, out, `"key": "`+id+`"`)
+	assert.Contains(t, slurmflex(t, l, "cost", "--by", "job", "--json"), `"key": "`+id+`"`)
 }

@@ -62,8 +62,7 @@ func TestKilledAndRepeatedDownLeavesOnlyForeignResources(t *testing.T) {
 	}
 	awaitRequestState(t, l, "alpha-a3-job-"+waiting, "a1", "ACCEPTED")
 	awaitUp(t, l, "alpha-st-0")
-	steps := slurmflex(t, l, "down", "--dry-run")
-	assert.Contains(t, steps, "close partition train\n")
+	assert.Contains(t, slurmflex(t, l, "down", "--dry-run"), "close partition train\n")
 	assert.Len(t, state(t, l).Groups, 6, "a dry run changes nothing")
 
 	for range 4 {

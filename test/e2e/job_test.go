@@ -19,16 +19,14 @@ import (
 func TestExclusiveJobRunsWithoutADaemon(t *testing.T) {
 	l := cluster(t, lab.Options{})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	request := awaitRequest(t, l, "alpha-a3-job-"+id)
-	assert.Equal(t, 15*time.Minute, request.Duration)
+	assert.Equal(t, 15*time.Minute, awaitRequest(t, l, "alpha-a3-job-"+id).Duration)
 	awaitDone(t, l, id)
 }
 
 func TestManualPowerUpAndPowerDownOfANode(t *testing.T) {
 	l := withDaemon(t)
 	update(t, l, "nodename=alpha-a3-5", "state=power_up")
-	request := awaitRequest(t, l, "alpha-a3-node-5")
-	assert.Equal(t, []string{"alpha-a3-5"}, request.Instances)
+	assert.Equal(t, []string{"alpha-a3-5"}, awaitRequest(t, l, "alpha-a3-node-5").Instances)
 	awaitUp(t, l, "alpha-a3-5")
 	update(t, l, "nodename=alpha-a3-5", "state=power_down_force")
 	awaitNothingLeft(t, l)
@@ -38,8 +36,7 @@ func TestOtherNodesetsAreDelegated(t *testing.T) {
 	l := withDaemon(t)
 	update(t, l, "nodename=alpha-cpu-[0-1]", "state=power_up")
 	await(t, time.Minute, "the delegate to be called", func() bool {
-		text := readFile(l.Log("delegate.log"))
-		return strings.Contains(text, "/bin/delegate alpha-cpu-[0-1]")
+		return strings.Contains(readFile(l.Log("delegate.log")), "/bin/delegate alpha-cpu-[0-1]")
 	})
 	assert.Empty(t, state(t, l).Groups)
 }

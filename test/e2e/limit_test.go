@@ -26,8 +26,7 @@ func TestLimitOfGPUHoursHoldsRequestsBack(t *testing.T) {
 	assertPending(t, l, third)
 	other := of("chem")
 	awaitRequest(t, l, "alpha-a3-job-"+other)
-	status := slurmflex(t, l, "status")
-	assert.Regexp(t, `limit bio: account bio has used 0 of 4 GPU hours of \w+; its machines and requests may take 4 more`, status)
+	assert.Regexp(t, `limit bio: account bio has used 0 of 4 GPU hours of \w+; its machines and requests may take 4 more`, slurmflex(t, l, "status"))
 
 	cancelForGood(t, l, first, second, third, other)
 }

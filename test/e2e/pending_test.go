@@ -144,8 +144,7 @@ func TestAccountLimitDelaysMachines(t *testing.T) {
 	awaitWhy(t, l, jobs[2], held)
 	awaitWhy(t, l, other, "QUEUED at Google")
 	assert.Len(t, state(t, l).Groups, 3)
-	out := slurmflex(t, l, "status")
-	assert.Contains(t, out, "account ml may use 2 nodes at once (GrpTRES)")
+	assert.Contains(t, slurmflex(t, l, "status"), "account ml may use 2 nodes at once (GrpTRES)")
 	capacity(t, l, "", 8)
 	for _, id := range []string{jobs[0], jobs[1], other} {
 		awaitRunning(t, l, id)
@@ -375,8 +374,7 @@ func TestDownDeletesTheDoorsOfPendingJobs(t *testing.T) {
 	shut(t, l)
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N1", "--time=15")
 	await(t, time.Minute, "its request", func() bool { return len(state(t, l).Groups) == 1 })
-	out := slurmflex(t, l, "down", "--yes")
-	assert.Contains(t, out, nothingLeft)
+	assert.Contains(t, slurmflex(t, l, "down", "--yes"), nothingLeft)
 	awaitNothingLeft(t, l)
 	assertPending(t, l, id)
 }

@@ -50,8 +50,7 @@ func (w *world) ask(verb, path, body string, header ...string) (int, string) {
 	}
 	resp, err := w.Transport().RoundTrip(r)
 	require.NoError(w.t, err)
-	b := must.Get(io.ReadAll(resp.Body))
-	return resp.StatusCode, string(b)
+	return resp.StatusCode, string(must.Get(io.ReadAll(resp.Body)))
 }
 
 // start requires that a call starts an operation.

@@ -64,8 +64,7 @@ func dayConfig(t *testing.T) *config.Config {
 			"instance_template: projects/demo/regions/%s/instanceTemplates/%[1]s, subnetwork: projects/demo/regions/%[4]s/subnetworks/default, "+
 			"zone_policy_allow: [%[4]s-a, %[4]s-b], dws_flex: {%[5]s}}\n", s.name, s.static, s.dynamic, s.region, s.keys)
 	}
-	cfg := must.Get(config.Parse("alpha.yaml", []byte(text.String())))
-	return cfg
+	return must.Get(config.Parse("alpha.yaml", []byte(text.String())))
 }
 
 // order is a job that a user submits at a time of the day.

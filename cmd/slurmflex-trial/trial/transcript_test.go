@@ -51,8 +51,7 @@ func TestTranscriptReadsBackAsRecorded(t *testing.T) {
 	text, resp, err := recorded(t, post(t, "https://c/compute/v1/projects/acme-hpc/regions/r/x?requestId=7", `{"name":"n","size":"600"}`),
 		answering(200, `{"kind":"compute#operation","id":1000000000000007919,"status":"DONE"}`))
 	require.NoError(t, err)
-	body := must.Get(io.ReadAll(resp.Body))
-	assert.Contains(t, string(body), "1000000000000007919", "the caller gets the answer")
+	assert.Contains(t, string(must.Get(io.ReadAll(resp.Body))), "1000000000000007919", "the caller gets the answer")
 	lines := json.NewDecoder(strings.NewReader(text))
 	var h header
 	require.NoError(t, lines.Decode(&h))

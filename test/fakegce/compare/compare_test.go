@@ -60,8 +60,7 @@ func recorded(t *testing.T, change func(*fakegce.Options), via func(cloud *fakeg
 		cmd.SetErr(io.Discard)
 		_ = cmd.ExecuteContext(t.Context()) // some checks may fail
 	})
-	text := must.Text(record)
-	return regexp.MustCompile(`alpha-trial--[a-z]{5}`).ReplaceAllString(text, "alpha-trial--kxqzv")
+	return regexp.MustCompile(`alpha-trial--[a-z]{5}`).ReplaceAllString(must.Text(record), "alpha-trial--kxqzv")
 }
 
 func asItIs(cloud *fakegce.Server, r *http.Request) (*http.Response, error) {

@@ -75,8 +75,7 @@ func derived(t *testing.T) []byte {
 			of.Const, of.Enum = nil, []any{"wait", "lease"}
 		}
 	}
-	text := must.Get(json.MarshalIndent(s, "", " "))
-	return append(text, '\n')
+	return append(must.Get(json.MarshalIndent(s, "", " ")), '\n')
 }
 
 func TestSchemaFollowsTheTypes(t *testing.T) {

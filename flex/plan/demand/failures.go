@@ -1,9 +1,10 @@
 package demand
 
 import (
+	"time"
+
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
-	"time"
 )
 
 // Failures returns the number of consecutive failed attempts for the claim, and the cause and time

@@ -81,7 +81,7 @@ func handOut(s *scene.Scene) handed {
 		if opensEarly(s, m) {
 			h.spares[m.Set] = h.sets[m.Set]
 		}
-		if h.sets[m.Set] && m.Cold && IsOpenToPlans(s, m) && !planned[m.Name] && m.Changed == nil {
+		if h.sets[m.Set] && m.Cold && m.IsOpenToPlans() && !planned[m.Name] && m.Changed == nil {
 			h.free[m.Set] = append(h.free[m.Set], m.Name)
 		}
 	}
@@ -292,9 +292,9 @@ func (h *handout) isPlannable(m *scene.Node, j *slurm.Job) bool {
 	switch {
 	case !m.Cold:
 		return false
-	case isCold(h.Scene, m):
+	case m.IsCold():
 		return true
-	case !isAwaited(h.Scene, m):
+	case !m.IsAwaited():
 		return false
 	}
 	lease := m.Requests[0].Request.Duration

@@ -275,7 +275,7 @@ func (h *handout) formerNames(j *slurm.Job, address string) ([]string, *config.N
 		fits := set != nil && slices.Contains(h.places(j), set) && misfit(j, names) == ""
 		for _, name := range names {
 			m := h.Node(name)
-			fits = fits && m != nil && m.Set == set && j.MayFit(*m.Node) && isVacant(h.Scene, m) && len(h.Named(name).Requests) == 1 && !h.isWanted(name)
+			fits = fits && m != nil && m.Set == set && j.MayFit(*m.Node) && m.IsVacant() && len(h.Named(name).Requests) == 1 && !h.isWanted(name)
 		}
 		if fits {
 			return names, set

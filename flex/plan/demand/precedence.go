@@ -58,7 +58,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 
 // isOpen reports whether Slurm may plan jobs on the node, and no job gets it in this pass.
 func (h *handout) isOpen(m *scene.Node) bool {
-	return IsOpenToPlans(h.Scene, m) && !h.isWanted(m.Name)
+	return m.IsOpenToPlans() && !h.isWanted(m.Name)
 }
 
 // keptFrom returns for which more important job the free nodes of the nodeset are kept; empty for none.

@@ -31,34 +31,10 @@ func lateOf(s *scene.Scene, j *slurm.Job) scene.Late { return s.Seen.Late[cmp.Or
 // isLate reports whether the job failed to start, or got no reservation, within the last minutes.
 func isLate(s *scene.Scene, j *slurm.Job) bool { return lateOf(s, j).Until.After(s.Seen.Now) }
 
-// isVacant reports whether the node is powered down without a job, and covered by no foreign
-// reservation.
-func isVacant(s *scene.Scene, m *scene.Node) bool {
-	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
-		m.Door == nil && !m.Static && !m.IsUnread && !m.Foreign
-}
-
-// isCold reports whether machines can be requested for the node: it is vacant, without a machine or a
-// request.
-func isCold(s *scene.Scene, m *scene.Node) bool {
-	return isVacant(s, m) && !m.Present() && !m.MayShow
-}
-
-// IsOpenToPlans reports whether Slurm may plan jobs on the node: machines can be requested for it, or
-// are requested together with others and wanted by no job.
-func IsOpenToPlans(s *scene.Scene, m *scene.Node) bool { return isCold(s, m) || isAwaited(s, m) }
-
-// isAwaited reports whether a machine for the vacant node is requested, and its job waits for another
-// plan, or was one of several that share the request and waits no longer.
-func isAwaited(s *scene.Scene, m *scene.Node) bool {
-	requests := m.Requests
-	return isVacant(s, m) && len(m.Machines) == 0 && len(requests) == 1 && (m.Changed != nil || requests[0].Group.Stamp.Shared())
-}
-
 // isUnclaimed reports whether the vacant node has a new machine whose job no longer waited. A machine
 // whose node Slurm has powered down would not register again.
 func (h *handout) isUnclaimed(m *scene.Node) bool {
-	return isVacant(h.Scene, m) && isSound(h.Scene, m) && m.Machines[0].Origin.ForJobs() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
+	return m.IsVacant() && isSound(h.Scene, m) && m.Machines[0].Origin.ForJobs() && !m.Machines[0].Leaving() && !m.IsPoweredDown(m.Machines[0]) &&
 		!h.IsOld(m.Machines[0].Created, scene.OrphanedAfter)
 }
 

@@ -3,9 +3,10 @@ package scene
 import (
 	"fmt"
 	"slices"
+	"strings"
+
 	"slurmflex/config"
 	"slurmflex/slurm"
-	"strings"
 )
 
 // Covered returns the nodesets with powered-down nodes that this process keeps from jobs, so that
@@ -74,4 +75,27 @@ func (s *Scene) OpensAtOnce(j *slurm.Job) bool {
 	return j.HetID != 0 && slices.ContainsFunc(s.Seen.Jobs, func(other slurm.Job) bool {
 		return other.HetID == j.HetID && len(s.PlacesOf(s.Covered(), &other)) == 0 && len(s.PlacesOf(nil, &other)) > 0
 	})
+}
+
+// IsVacant reports whether the node is powered down without a job, and covered by no foreign
+// reservation.
+func (m *Node) IsVacant() bool {
+	return m.Power == Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
+		m.Door == nil && !m.Static && !m.IsUnread && !m.Foreign
+}
+
+// IsCold reports whether machines can be requested for the node: it is vacant, without a machine or a
+// request.
+func (m *Node) IsCold() bool {
+	return m.IsVacant() && !m.Present() && !m.MayShow
+}
+
+// IsOpenToPlans reports whether Slurm may plan jobs on the node: machines can be requested for it, or
+// are requested together with others and wanted by no job.
+func (m *Node) IsOpenToPlans() bool { return m.IsCold() || m.IsAwaited() }
+
+// IsAwaited reports whether a machine for the vacant node is requested, and its job waits for another
+// plan, or was one of several that share the request and waits no longer.
+func (m *Node) IsAwaited() bool {
+	return m.IsVacant() && len(m.Machines) == 0 && len(m.Requests) == 1 && (m.Changed != nil || m.Requests[0].Group.Stamp.Shared())
 }

@@ -345,7 +345,7 @@ func coverOf(w *demand.Wanted, m *scene.Node) memo.Cover {
 		return memo.BusyCover
 	case m.Static:
 		return ""
-	case demand.IsOpenToPlans(s, m):
+	case m.IsOpenToPlans():
 		return memo.ColdCover
 	case isIdle && w.Handed.Offered[m], isIdle && !w.IsKept(m) && (m.Set.Flex.KeepIdle > 0 || len(m.Machines) > 0 && !wasForAJob(m)) && !isOver(s, m):
 		return memo.WarmCover

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -18,7 +17,7 @@ import (
 func powerDownKept(s *Step) {
 	sets := s.Covered()
 	for _, m := range s.Nodes {
-		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Static || m.State.Has(slurm.PowerDown) || m.IsUnread || isOpen(s.Wanted, m, sets) || s.IsKept(m) {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Static || m.State.Has(slurm.PowerDown) || m.IsUnread || isOpen(m, sets) || s.IsKept(m) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
@@ -48,7 +47,7 @@ func wasForAJob(m *scene.Node) bool {
 
 // isOpen reports whether Slurm would allocate the node to a waiting job as soon as it is powered
 // down, because the cover, which keeps jobs from its nodeset, does not include the node yet.
-func isOpen(w *demand.Wanted, m *scene.Node, sets map[*config.NodeSet]bool) bool {
+func isOpen(m *scene.Node, sets map[*config.NodeSet]bool) bool {
 	return sets[m.Set] && !m.Cover && !m.Foreign
 }
 

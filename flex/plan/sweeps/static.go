@@ -52,7 +52,7 @@ func renewStatic(s *Step) {
 func placesOfStatic(w *demand.Wanted) rules.Places {
 	p := rules.PlacesNow(w)
 	for _, m := range w.Nodes {
-		if m.Static && m.Owner == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
+		if m.Static && m.Owner == nil && (m.Power == scene.Off && comesBack(m) || m.Power == scene.Rising) &&
 			len(m.Requests) == 0 {
 			p.Take(renewal(w, m))
 		}
@@ -62,7 +62,7 @@ func placesOfStatic(w *demand.Wanted) rules.Places {
 
 // comesBack reports whether a static node that is off will be powered up, perhaps only once Slurm
 // has powered it down, the reservation for the end of its lease is deleted, or it is resumed.
-func comesBack(s *scene.Scene, m *scene.Node) bool {
+func comesBack(m *scene.Node) bool {
 	if m.State.Has(slurm.PoweringDown) {
 		return true
 	}

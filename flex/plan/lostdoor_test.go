@@ -44,12 +44,13 @@ func TestJobLeavesALostDoorAndKeepsItsRequest(t *testing.T) {
 	w := newWaitingPending()
 	w.Requested(7, "alpha-a3-[0-1]", time.Hour)
 	w.Snap.Reservations = nil
+	assert.Empty(t, w.inSlurm(), "Slurm would allocate nodes that no cover closes")
+	w.reserve(coverName, -time.Second, "alpha-a3-[0-3]", "PURGE_COMP=00:16:00")
 	assert.Equal(t, "have job 7 leave reservation DOOR", w.inSlurm())
 	assert.NotContains(t, w.inCompute(), "cancel request")
 	w.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Why: "torn"}}
 	assert.Empty(t, w.inSlurm(), "the door may be unreadable")
 	w.Snap.Unread = nil
-	w.reserve(coverName, -time.Second, "alpha-a3-[0-3]", "PURGE_COMP=00:16:00")
 	w.job().Reservation, w.job().Reason = "", "Resources"
 	assert.Equal(t, "reserve alpha-a3-[0-1] from 2026-11-21T12:15:00Z\nhave job 7 use reservation NEW", strings.ReplaceAll(w.inSlurm(), newDoor("7"), "NEW"))
 	assert.NotContains(t, w.inCompute(), "cancel request")

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
@@ -58,7 +57,7 @@ func handOut(s *scene.Scene) handed {
 			Crowded: map[uint32]time.Time{},
 		},
 	}
-	if len(s.Covers(memo.ColdCover))+len(s.Covers(memo.BusyCover))+len(s.Covers(memo.WarmCover)) == 0 {
+	if !s.AnyCover() {
 		return h.handed // the first pass makes them
 	}
 	h.limits, h.tasks = limitsOf(s), tasksAtWork(s)

@@ -64,6 +64,9 @@ func (s builder) addLostDoors() {
 	}
 }
 
+// AnyCover reports whether a reservation of ours closes nodes now or later.
+func (s *Scene) AnyCover() bool { return len(s.covers) > 0 }
+
 // Covers returns our covers of one kind, oldest first.
 func (s *Scene) Covers(over memo.Cover) (all []Hold) {
 	for _, h := range s.covers {

@@ -54,6 +54,8 @@ func keepDoors(s *Step) {
 		}
 		moves := func(change slurm.ReservationChange, why action.Why) { s.changeReservation(d.Name, change, why) }
 		switch stage, why := demand.StageOf(s.Scene, d); {
+		case len(d.Nodes) == 0 && !s.AnyCover() && len(coverNodes(s.Wanted)) > 0: // slurmctld has lost them, too
+			s.Soon = true // otherwise Slurm allocates it nodes at once, perhaps those that another job waits for
 		case len(d.Nodes) == 0:
 			uses(job, d.Address, true, action.Why(why))
 		case stage == demand.DoorUnsure || !promises && stage != demand.DoorEnded && (stage != demand.DoorReady || !d.Named):

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Allowance is a limit on something that jobs may use at once, with the amount in use now.
@@ -67,8 +68,9 @@ type QOS struct {
 // Charge is what a pending job counts against, and how it chooses its nodes.
 type Charge struct {
 	Account, QOS, Licenses string
-	ByPosition             bool // it chooses nodes by their position: --switches, --contiguous
-	ByHardware             bool // it requests hardware otherwise than per node: --gpus, --gpus-per-task, -B, --tmp
+	MinTime                time.Duration // the shortest time limit that it accepts (--time-min); 0: its own
+	ByPosition             bool          // it chooses nodes by their position: --switches, --contiguous
+	ByHardware             bool          // it requests hardware otherwise than per node: --gpus, --gpus-per-task, -B, --tmp
 }
 
 // Allowances are the limits of accounts, users, QOS and licenses.
@@ -233,7 +235,7 @@ func (c Charge) NeedsLicenses() map[string]int64 {
 // The columns of ChargeFormat after the job's ID. Slurm 22.05 to 26.05 show these options alike, and only
 // with -O.
 var (
-	chargeColumns   = []string{"Account", "QOS", "Licenses", "ArrayJobID"}
+	chargeColumns   = []string{"Account", "QOS", "Licenses", "ArrayJobID", "MinTime"}
 	positionColumns = []string{"ReqSwitch", "Contiguous"}
 	hardwareColumns = []string{"tres-per-job", "tres-per-task", "tres-per-socket", "cpus-per-tres", "mem-per-tres", "MinTmpDisk", "SCT"}
 )
@@ -258,7 +260,7 @@ func ParseCharges(out []byte, mark string) map[uint32]Charge {
 			continue
 		}
 		charge := Charge{
-			notNull(fields[1]), notNull(fields[2]), notNull(fields[3]),
+			notNull(fields[1]), notNull(fields[2]), notNull(fields[3]), ParseLimit(fields[5]).Duration,
 			slices.ContainsFunc(fields[1+len(chargeColumns):hardware], isSet), slices.ContainsFunc(fields[hardware:], isSet),
 		}
 		for _, raw := range []string{fields[4], fields[0]} {

@@ -150,6 +150,10 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 			[]uint32{1, 2, 3},
 			"a job of its owner in account chem may use 59 node minutes (MaxTRESMinsPJ), and it needs 60",
 		},
+		"fewer minutes of a job with --time-min": {func(w limitedPending) {
+			w.limit("chem", slurm.JobMinutes, "node minutes", 59, 0)
+			w.Snap.Allowances.Charges[4] = slurm.Charge{Account: "chem", QOS: "normal", MinTime: 59 * time.Minute}
+		}, []uint32{1, 2, 3, 4}, ""},
 		"minutes in total": {
 			func(w limitedPending) { w.limit("ml", "GrpTRESMins", "cpu minutes", 1000, 400) },
 			[]uint32{1, 2, 4},

@@ -153,10 +153,11 @@ func (l *limits) used(c ceiling) int64 {
 // nodes count, whatever the job requests.
 func (l *limits) needs(j *slurm.Job, set *config.NodeSet, nodes int) (slurm.Partition, map[string]int64) {
 	needs, minutes := map[string]int64{slurm.JobCount: 1, "node": int64(nodes)}, int64(math.MaxUint32) // Slurm's UNLIMITED
+	charge := l.Seen.Allowances.ChargeOf(j)
 	if j.Limit.Kind == slurm.LimitSet {
-		minutes = int64(j.Limit.Duration / time.Minute)
+		minutes = int64(cmp.Or(charge.MinTime, j.Limit.Duration) / time.Minute) // backfill shortens the job
 	}
-	for name, count := range l.Seen.Allowances.ChargeOf(j).NeedsLicenses() {
+	for name, count := range charge.NeedsLicenses() {
 		needs["license/"+name] = count
 	}
 	there, _ := partitionsWith(l.Scene, j, set)

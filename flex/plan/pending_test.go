@@ -478,6 +478,18 @@ func TestCoverIsMadeRaisedMovedAndReplaced(t *testing.T) {
 		"replaced":          {func(w waitingPending) { w.reserve(made, 0, "alpha-a3-[0-3]", "PURGE_COMP=00:06:00") }, "delete reservation COVER"},
 		"not to be read":    {func(w waitingPending) { w.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow}} }, ""},
 		"of another daemon": {func(w waitingPending) { w.Snap.Promises = false }, ""},
+
+		"with nodes that others reserve ahead": {func(w waitingPending) {
+			w.reserve("adm", 2*time.Hour, "alpha-a3-[0-3]", "MAINT")
+			w.Snap.Reservations[1].End = noon.Add(22 * time.Hour)
+		}, ""},
+		"without those that they reserve beyond the horizon": {func(w waitingPending) {
+			w.reserve("adm", 2*time.Hour, "alpha-a3-[0-1]", "MAINT")
+			w.Snap.Reservations[1].End = noon.Add(24 * time.Hour)
+		}, "change reservation COVER to alpha-a3-[2-3]"},
+		"with nodes under maintenance":           {func(w waitingPending) { w.reserve("adm", -time.Hour, "alpha-a3-[0-3]", "IGNORE_JOBS", "MAINT") }, ""},
+		"with nodes in a reservation that laps":  {func(w waitingPending) { w.reserve("adm", -time.Hour, "alpha-a3-[0-3]", "OVERLAP") }, ""},
+		"without nodes that others use by users": {func(w waitingPending) { w.reserve("adm", -time.Hour, "alpha-a3-[0-1]", "SPEC_NODES") }, "change reservation COVER to alpha-a3-[2-3]"},
 	}.run(t, func() waitingPending {
 		w := newWaitingPending()
 		w.jobless()

@@ -189,7 +189,7 @@ func TestJobThatSlurmPlansOnNodesReservedForOthersGetsFreeNodes(t *testing.T) {
 	for lasts, served := range map[time.Duration]bool{12 * time.Hour: true, 48 * time.Hour: false} {
 		w := newUnasked()
 		w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
-		w.reserve("maintenance", -time.Hour, "alpha-a3-[0-1]", "MAINT")
+		w.reserve("maintenance", -time.Hour, "alpha-a3-[0-1]", "SPEC_NODES")
 		r := &w.Snap.Reservations[len(w.Snap.Reservations)-1]
 		r.End = noon.Add(lasts)
 		w.job().Planned, w.job().Start = r.Nodes, r.End

@@ -289,7 +289,7 @@ func (h *handed) isWanted(node string) bool {
 // waits no longer has left its place in a shared request with a lease that is long enough.
 func (h *handout) isPlannable(m *scene.Node, j *slurm.Job) bool {
 	switch {
-	case !m.Cold:
+	case !m.Cold, isForOthers(h.Scene, m, j):
 		return false
 	case m.IsCold():
 		return true

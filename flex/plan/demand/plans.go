@@ -67,6 +67,12 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 		first := h.fitting(p.set, j, without(p.names, without(p.names, h.free[p.set])))
 		p.names = first[:min(len(first), len(j.Planned))]
 	}
+	if first := h.Node(j.Planned[0]); !h.isLater(j) && len(p.names) == 0 && first != nil {
+		if r := forOthers(h.Scene, first, j); r != nil {
+			return plan{}, fmt.Sprintf("%s %s reserved for others from %s to %s, before it would end",
+				slurm.Fold(j.Planned), be(len(j.Planned)), r.Start.UTC().Format(time.RFC3339), r.End.UTC().Format(time.RFC3339))
+		}
+	}
 	if h.isLater(j) && !j.IsTasks() || len(p.names) == 0 {
 		return plan{}, fmt.Sprintf("Slurm has planned it for %s on %s", j.Start.UTC().Format(time.RFC3339), slurm.Fold(j.Planned))
 	}

@@ -34,7 +34,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 	for _, set := range h.places(j) {
 		fit, all := 0, 0
 		for _, m := range h.Nodes {
-			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || m.Foreign || m.IsWithdrawn() {
+			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || isForOthers(h.Scene, m, j) || m.IsWithdrawn() {
 				continue
 			}
 			all++

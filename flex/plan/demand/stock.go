@@ -96,6 +96,9 @@ func (t stocks) shortOf(j *slurm.Job, places []*config.NodeSet) *stock {
 // the job requests lack it.
 func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
 	key := fmt.Sprint(set.Name, j.Digest(), j.Excludes, isKnown)
+	if slices.ContainsFunc(t.scene.Nodes, func(m *scene.Node) bool { return len(m.Others) > 0 }) {
+		key += runsFor(j).String()
+	}
 	if of := t.of[key]; of != nil {
 		return of
 	}
@@ -116,11 +119,13 @@ func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
 		case isKnown && !j.FitsAlike(*m.Node):
 			of.others[unfit]++
 			continue
+		case isForOthers(t.scene, m, j):
+			of.others[reserved]++
 		case t.isFree(m):
 			of.free++
 		case len(holders) > 0:
 			of.taken++
-		case isWarm(m) && !m.Foreign:
+		case isWarm(m):
 			of.idle = append(of.idle, m)
 		default:
 			of.others[t.unfreed(m)]++
@@ -142,8 +147,6 @@ func (t stocks) unfreed(m *scene.Node) string {
 	switch {
 	case m.IsWithdrawn():
 		return outOfService
-	case m.Foreign:
-		return reserved
 	case m.State.Has(slurm.PoweringDown) || m.State.Has(slurm.PowerDown) || m.Present() && m.Power == scene.Off:
 		return poweringDown
 	case m.Power == scene.Rising:

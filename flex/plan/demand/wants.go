@@ -44,13 +44,19 @@ func opensEarly(s *scene.Scene, m *scene.Node) bool {
 	return slices.ContainsFunc(m.Others, func(r *slurm.Reservation) bool { return r.End.Before(s.Horizon) })
 }
 
-// isForOthers reports whether a reservation of the node that is not ours has started, or starts
-// before the job would end.
-func isForOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
-	return slices.ContainsFunc(m.Others, func(r *slurm.Reservation) bool {
-		return j.Limit.Kind != slurm.LimitSet || !r.Start.After(s.Seen.Now.Add(j.Limit.Duration))
-	})
+// forOthers returns a reservation of the node that is not ours and has started, or starts before the job
+// would end; nil if there is none.
+func forOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) *slurm.Reservation {
+	for _, r := range m.Others {
+		if !r.Start.After(s.Seen.Now.Add(runsFor(j))) {
+			return r
+		}
+	}
+	return nil
 }
+
+// isForOthers reports whether there is such a reservation.
+func isForOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) bool { return forOthers(s, m, j) != nil }
 
 // isWarm reports whether the node is idle and available to any job.
 func isWarm(m *scene.Node) bool {

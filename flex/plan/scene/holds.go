@@ -42,11 +42,21 @@ func (s builder) addHolds() {
 		for _, m := range s.NodesNamed(r.Nodes) {
 			m.Reserved = append(m.Reserved, r)
 			if h.Kind == memo.NoHold {
-				m.Others, m.Foreign = append(m.Others, r), m.Foreign || !r.Start.After(s.Horizon)
+				m.Others, m.Foreign = append(m.Others, r), m.Foreign || s.staysOpen(r)
 			}
 		}
 	}
 	s.addLostDoors()
+}
+
+// staysOpen reports whether no cover may close the nodes of another's reservation. While it lasts, its jobs
+// obey covers, unless it has the flag MAINT or OVERLAP. If it starts later and lasts beyond the horizon, Slurm plans
+// no job there, but may start jobs that end before it.
+func (s builder) staysOpen(r *slurm.Reservation) bool {
+	if r.Start.After(s.Seen.Now) {
+		return !r.Start.After(s.Horizon) && r.End.After(s.Horizon)
+	}
+	return !slices.Contains(r.Flags, "MAINT") && !slices.Contains(r.Flags, "OVERLAP")
 }
 
 // addLostDoors adds a door without nodes for each waiting job whose door slurmctld no longer has, for

@@ -54,7 +54,7 @@ type Node struct {
 	Changed  *Door
 	Reserved []*slurm.Reservation // its other reservations, without a nodeset's back-off
 	Others   []*slurm.Reservation // those that are not ours
-	Foreign  bool                 // one of the others starts before the horizon
+	Foreign  bool                 // one of the others must not be closed by a cover
 }
 
 // addNodes adds the nodes and sorts them by nodeset and index. Slurm usually lists them in that

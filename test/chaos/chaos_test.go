@@ -102,7 +102,7 @@ func TestScriptsContainEveryKindOfTroubleInOneSortedLineEach(t *testing.T) {
 		"slurmctld: ", "slurmctld dies", "is killed", "is stopped, and started", "cron starts", "hooks ", "clock jumps",
 		"unblocks", "primary's slurmctld fails", "row of squeue", "instances.list shows", "there is a machine", "refuses to change",
 		"a SIGHUP with configuration", "half a configuration", "has run for", "it is preempted", "all are preempted", "SPOT machines", "STANDARD machines", "reservation h100s is of", "or to spot",
-		"health checks fails", "the health check of", "change the features of", "change the excluded nodes of", "on one switch", "change the number of nodes of",
+		"health checks fails", "the health check of", "change the features of", "change the excluded nodes of", "on one switch", "for maintenance", "change the number of nodes of",
 	} {
 		assert.Contains(t, all.String(), words)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
 )
 
 // ailment is a way for calls to fail.
@@ -108,6 +109,20 @@ func (w *world) forget() {
 	clear(w.jobs)
 	w.byHand.Clear()
 	w.journal.note("slurmctld has lost its state: %v", w.reserve())
+}
+
+// maintain makes an admin reserve a nodeset for maintenance, and delete the reservation before it ends.
+func maintain(set nodeSet, ahead, lasts time.Duration) event {
+	return happening{fmt.Sprintf("an admin reserves %s for maintenance in %v, for %v", set.name, ahead, lasts), func(w *world, no int) {
+		spec := slurm.ReservationSpec{Name: fmt.Sprint("window-", no), Start: time.Now().Add(ahead), Lasts: 2 * time.Hour, Maint: true}
+		for _, name := range w.setup.slurm.Nodes {
+			if setOf(name).name == set.name {
+				spec.Nodes = append(spec.Nodes, name)
+			}
+		}
+		w.journal.note("%s: %v", spec.Name, w.slurm.CreateReservation(w.ctx, spec))
+		w.holds(spec.Name, no, ahead+lasts, func() { w.journal.note("%s is deleted: %v", spec.Name, w.slurm.DeleteReservation(w.ctx, spec.Name)) })
+	}}
 }
 
 // stubborn makes slurmctld refuse every change of a node for a while. A command that includes

@@ -142,7 +142,9 @@ func zones() []string {
 
 // company returns an action of another party beside the daemon.
 func (d dice) company(i int, lasts func(least, most int) time.Duration) event {
-	switch d.below(8, "company", i) {
+	switch d.below(9, "company", i) {
+	case 8:
+		return maintain(pick(d, nodeSets(), "set", i), d.minutes(0, 60, "ahead", i), lasts(5, 60))
 	case 1:
 		return cron("gc")
 	case 5:

@@ -399,6 +399,11 @@ func TestPendingJobsGetDoors(t *testing.T) {
 		"others if a node is down":     {func(w waitingPending) { w.Nodes("alpha-a3-[1-2]", "DOWN+CLOUD+POWERED_DOWN") }, strings.Replace(pair, "[0-1]", "[0,3]", 1)},
 		"none that it excludes":        {func(w waitingPending) { w.job().Excludes = scenetest.Names("alpha-a3-[0-1]") }, strings.Replace(pair, "[0-1]", "[2-3]", 1)},
 		"none that others have":        {func(w waitingPending) { w.reserve("theirs", time.Hour, "alpha-a3-0", "") }, strings.Replace(pair, "[0-1]", "[1-2]", 1)},
+		"none that others soon have": {func(w waitingPending) {
+			w.reserve("theirs", 59*time.Minute, "alpha-a3-0", "MAINT")
+			w.Snap.Reservations[len(w.Snap.Reservations)-1].End = noon.Add(2 * time.Hour)
+			w.job().Planned = scenetest.Names("alpha-a3-[0-1]")
+		}, strings.Replace(pair, "[0-1]", "[1-2]", 1)},
 		"none for a job that is held":  {func(w waitingPending) { w.job().Priority = 0 }, ""},
 		"none before Slurm has looked": {func(w waitingPending) { w.job().Reason = "None" }, ""},
 		"none before its start time":   {func(w waitingPending) { w.job().Reason, w.job().Start = slurm.BeginTime, noon.Add(2*time.Minute) }, ""},

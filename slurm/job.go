@@ -132,6 +132,12 @@ func (j Job) LacksNodes() bool {
 	return j.State.Waits() && j.Priority > 0 && lacks && j.Reservation == "" && j.User != "" && j.NodeCount > 0
 }
 
+// MayStart reports whether the pending job waits for no other job, and has no reservation of its own, so that
+// slurmflex may make one for it.
+func (j Job) MayStart() bool {
+	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && j.User != "" && !j.WaitsForJobs()
+}
+
 // MayBeLimited reports whether a limit of an account, QOS or license may keep the job pending. Slurm
 // shows the limit as the reason, and from time to time None in its place. Source: slurmctld's output in
 // test/e2e.

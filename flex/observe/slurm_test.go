@@ -146,6 +146,10 @@ func TestThrottlesAreReadIfTheQueueLacksThem(t *testing.T) {
 
 	assert.Equal(t, map[uint32]int{7: 4, 98: 0, 99: 1}, pass(time.Minute, 0, row(7, "2-9"), row(99, "0-9"), row(98, "0-9")), "99 cannot be read")
 
+	changed, held := row(97, "0-9"), row(96, "0-9")
+	changed.Reason, held.Priority = "None", 0
+	assert.Equal(t, map[uint32]int{97: 2}, pass(time.Minute, 2, changed, held), "Slurm clears the reason after each change")
+
 	var many []slurm.Job
 	for i := range 30 {
 		many = append(many, row(uint32(100+i), "0-9"))

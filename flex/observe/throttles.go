@@ -26,7 +26,8 @@ const (
 
 // observeThrottles finds out how many tasks of each array may run at once. squeue leaves that out
 // once a pending task has a record of its own. So observeThrottles asks about arrays that may get
-// doors, those first that were never read, then the oldest readings.
+// doors, whatever their reason: Slurm clears it after each change of a job. Arrays that were never read
+// are first, then the oldest readings.
 func (o Observer) observeThrottles(ctx context.Context, snap *scene.Snapshot) {
 	snap.Throttles = map[uint32]int{}
 	for _, j := range snap.Jobs {
@@ -36,7 +37,7 @@ func (o Observer) observeThrottles(ctx context.Context, snap *scene.Snapshot) {
 	}
 	var rows []slurm.Job // of arrays, one of each, that show no throttle
 	for _, j := range snap.Jobs {
-		if _, known := snap.Throttles[j.Array()]; known || j.Array() == 0 || !o.covers() || !j.LacksNodes() || !o.Config.HasOurs(j.Partition) {
+		if _, known := snap.Throttles[j.Array()]; known || j.Array() == 0 || !o.covers() || !j.MayStart() || !o.Config.HasOurs(j.Partition) {
 			continue
 		}
 		rows = append(rows, j)

@@ -29,8 +29,7 @@ type plan struct {
 
 // mayHaveDoor reports whether Slurm may plan the job, and slurmflex may make a reservation for it.
 func (h *handout) mayHaveDoor(j *slurm.Job) bool {
-	return j.State.Waits() && j.Priority > 0 && j.Reservation == "" && j.User != "" && (j.NodeCount > 0 || len(j.Planned) > 0) &&
-		!h.StartsLater(j, 0) && !j.WaitsForJobs() && !isLate(h.Scene, j)
+	return j.MayStart() && (j.NodeCount > 0 || len(j.Planned) > 0) && !h.StartsLater(j, 0) && !isLate(h.Scene, j)
 }
 
 // planOf returns where Slurm has planned the job among cold nodes of covered nodesets. The plan of

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
@@ -186,8 +187,8 @@ func (b *builder) leased(in scene.Machine) Row {
 		return row
 	}
 	row.NodeSet = set.Name
-	if in.Node != nil && slices.ContainsFunc(in.Node.Holders, func(j *slurm.Job) bool { return j.State == slurm.JobSuspended }) {
-		row.Obstacle = "suspended (scontrol suspend), while its machines are billed"
+	if in.Node != nil {
+		row.Obstacle = suspended(in.Node.Holders)
 	}
 	if row.State == Idle && !row.Static {
 		row.KeptTo = second(in.Node.KeptUntil(in.Until()))
@@ -204,6 +205,25 @@ func (b *builder) leased(in scene.Machine) Row {
 		}
 	}
 	return row
+}
+
+// suspended states which of a node's jobs are suspended; empty if none is.
+func suspended(jobs []*slurm.Job) string {
+	var names []string
+	for _, j := range jobs {
+		if j.State == slurm.JobSuspended {
+			names = append(names, j.Name())
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case len(jobs):
+		return "suspended (scontrol suspend), while its machines are billed"
+	case 1:
+		return "job " + names[0] + " is suspended (scontrol suspend)"
+	}
+	return "jobs " + strings.Join(names, ", ") + " are suspended (scontrol suspend)"
 }
 
 // StateOf returns the state of a machine of the cluster.

@@ -282,6 +282,10 @@ func parseJob(line string) (job Job, known UnreadRow, err error) {
 	if job.State == JobResvDelHold && len(job.Nodes) == 0 {
 		job.State = JobPending
 	}
+	// A job that was requeued and held with this state (RequeueExitHold in slurm.conf) waits to be released.
+	if job.State == JobSpecialExit {
+		job.State = JobPending
+	}
 	return job, known, err
 }
 

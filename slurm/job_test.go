@@ -55,6 +55,11 @@ func TestJobWhoseReservationVanishedIsPending(t *testing.T) {
 	require.True(t, jobWith(t, "%T", "RESV_DEL_HOLD").State.HoldsNodes(), "a running job")
 }
 
+// scontrol requeuehold state=SpecialExit, or RequeueExitHold in slurm.conf.
+func TestJobHeldAsSpecialExitIsPending(t *testing.T) {
+	require.Equal(t, JobPending, jobWith(t, "%T", "SPECIAL_EXIT").State)
+}
+
 // jobWith returns the job of a valid row of squeue with one field replaced.
 func jobWith(t *testing.T, column, field string) Job {
 	t.Helper()

@@ -15,8 +15,9 @@ const (
 )
 
 // rarest is the longest wait while Slurm cannot be read, unless the interval of passes is longer. A
-// wake-up ends the wait, because slurmctld can be read when it calls a hook.
-const rarest = 5 * time.Minute
+// wake-up ends the wait, because slurmctld can be read when it calls a hook. But slurmctld calls no
+// hook for jobs that wait pending, and their machines are billed until a pass opens their doors.
+const rarest = time.Minute
 
 // pace computes the daemon's wait between passes.
 type pace struct {

@@ -3,6 +3,7 @@ package flex
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -86,12 +87,21 @@ func TestDaemon(t *testing.T) {
 			stop()
 			assert.False(w, w.locked(), "run has ended")
 		},
+		"a long outage ends within a minute of slurmctld's return, without a hook": func(w *world) {
+			w.slurm.Down(errors.New("Unable to contact slurm controller"))
+			stop := w.daemon(nil)
+			time.Sleep(20 * time.Minute)
+			w.slurm.Up()
+			time.Sleep(time.Minute)
+			stop()
+			assert.Contains(w, fmt.Sprint(w.log.All()), "reconciling again")
+		},
 		"an outage is a line of the log for each reason, and a wake-up ends it": func(w *world) {
 			wakeUps := make(chan wake.Call)
 			w.slurm.Down(errors.New("Unable to contact slurm controller"))
 			stop := w.daemon(wakeUps)
 			time.Sleep(2 * time.Hour)
-			assert.InDelta(w, 30, len(w.slurm.passes()), 4, "30 s, 1, 2, 4 and then every 5 minutes")
+			assert.InDelta(w, 130, len(w.slurm.passes()), 15, "30 s and then every minute")
 			assert.False(w, w.locked(), "the lock is free between passes")
 			w.slurm.Down(errors.New("Invalid user id"))
 			time.Sleep(time.Hour)
@@ -271,7 +281,7 @@ func TestPaceFollowsExpectedChangesAndFailures(t *testing.T) {
 	assert.Equal(t, []float64{1}, next(1, nil, true), "and the pauses do not start over")
 	assert.Equal(t, []float64{30}, next(1, leader.ErrStandby, false))
 	down := errors.New("no answer")
-	assert.Equal(t, []float64{30, 60, 120, 240, 300, 300}, next(6, down, false))
+	assert.Equal(t, []float64{30, 60, 60}, next(3, down, false))
 	assert.Equal(t, []float64{30}, next(1, nil, false), "as ever once it can be read")
 	assert.Equal(t, []float64{30}, next(1, down, false), "the next failure is the first")
 	p.interval = time.Hour

@@ -43,7 +43,7 @@ func inEveryVersion(t *testing.T, test func(t *testing.T, version string)) {
 func read(t *testing.T, version, step string) (nodes map[string]Node, jobs map[uint32]Job) {
 	t.Helper()
 	nodes, jobs = map[string]Node{}, map[uint32]Job{}
-	for _, node := range parsed(t, parseNodes, fixture(t, version, step+".nodes.txt")) {
+	for _, node := range parsed(t, ParseNodes, fixture(t, version, step+".nodes.txt")) {
 		nodes[node.Name] = node
 	}
 	for _, job := range parsed(t, readSqueue, inSqueueFormat(fixture(t, version, step+".squeue.txt"))) {

@@ -3,7 +3,6 @@ package slurm
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,20 +27,7 @@ type Node struct {
 	BootTime, LastBusyTime time.Time
 }
 
-// NodeRows parses node records repeatedly and skips rows that have not changed since the last call.
-// It is not safe for concurrent use.
-type NodeRows struct {
-	seed maphash.Seed
-	last []nodeRow // in the order of the output
-}
-
-// nodeRow is a node with the hash of its row: 64 bits, seeded with a secret of this process.
-type nodeRow struct {
-	hash uint64
-	Node
-}
-
-// Parse parses the output of scontrol show nodes -o under TZ=UTC. Unreadable rows are returned
+// ParseNodes parses the output of scontrol show nodes -o under TZ=UTC. Unreadable rows are returned
 // as the error Unread, together with the nodes. The nodes include an unreadable row's name, if
 // known, with an unknown state. Empty output, or output without a node record, is another error and
 // returns no nodes.
@@ -52,30 +38,8 @@ type nodeRow struct {
 // MCSPlugin=mcs/label or mcs/account, a job's owner writes MCS_label, which precedes the partitions
 // and the times; see isTail. In the free text, Reason extends to the last " [user@time]" before a
 // known key, so that a reason cannot forge a comment.
-func (r *NodeRows) Parse(out []byte) ([]Node, error) {
-	if r.last == nil {
-		r.seed = maphash.MakeSeed()
-	}
-	now := make([]nodeRow, 0, len(r.last))
-	var partitions []string // of the previous node, which often has the same ones
-	nodes, err := readShown("scontrol show nodes", out, "No nodes in the system", "NodeName", func(line string) (Node, UnreadRow, error) {
-		hash := maphash.String(r.seed, line)
-		if at := len(now); at < len(r.last) && r.last[at].hash == hash {
-			now, partitions = append(now, r.last[at]), r.last[at].Partitions
-			return now[at].Node, UnreadRow{Kind: NodeRow, Name: now[at].Name}, nil
-		}
-		node, known, err := parseNode(line)
-		if err != nil {
-			return node, known, err
-		}
-		if node.keepApart(); !slices.Equal(node.Partitions, partitions) {
-			partitions = cloneAll(node.Partitions)
-		}
-		node.Partitions = partitions
-		now = append(now, nodeRow{hash, node})
-		return node, known, nil
-	})
-	r.last = now
+func ParseNodes(out []byte) ([]Node, error) {
+	nodes, err := readShown("scontrol show nodes", out, "No nodes in the system", "NodeName", parseNode)
 	var unread Unread
 	if errors.As(err, &unread) {
 		named := map[string]bool{}
@@ -87,21 +51,6 @@ func (r *NodeRows) Parse(out []byte) ([]Node, error) {
 		}
 	}
 	return nodes, err
-}
-
-// keepApart copies the node's strings, so that they do not keep megabytes of output in memory.
-func (n *Node) keepApart() {
-	for _, word := range []*string{&n.Name, &n.State.Unknown, &n.Reason, &n.ReasonBy, &n.Comment, &n.Extra, &n.Gres, &n.Addr} {
-		*word = strings.Clone(*word)
-	}
-	n.Features = cloneAll(n.Features)
-}
-
-func cloneAll(words []string) (all []string) {
-	for _, word := range words {
-		all = append(all, strings.Clone(word))
-	}
-	return all
 }
 
 // parseNode parses one line. The order of the keys is that of Slurm 22.05 to 26.05

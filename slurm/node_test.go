@@ -21,12 +21,9 @@ func nodeLine(name, os, state, texts string) string {
 
 const plainOS = "Linux 6.1.0 #1 SMP Debian"
 
-// parseNodes parses node records once.
-func parseNodes(out []byte) ([]Node, error) { return new(NodeRows).Parse(out) }
-
 func TestParseNodesReadsANodeThatIsUp(t *testing.T) {
-	require.Empty(t, parsed(t, parseNodes, "No nodes in the system\n"))
-	nodes := parsed(t, parseNodes, nodeLine("f0", plainOS, "IDLE+CLOUD",
+	require.Empty(t, parsed(t, ParseNodes, "No nodes in the system\n"))
+	nodes := parsed(t, ParseNodes, nodeLine("f0", plainOS, "IDLE+CLOUD",
 		" Reason=bad gpu [ann@2026-11-21T03:51:18] Comment=since May Extra=x InstanceId=1 InstanceType=a3 ReservationName=eol"))
 	require.Equal(t, []Node{{
 		Name: "f0", State: State{Base: Idle, Flags: Cloud}, Partitions: []string{"flex", "all"},
@@ -35,25 +32,6 @@ func TestParseNodesReadsANodeThatIsUp(t *testing.T) {
 		BootTime:     time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
 		LastBusyTime: time.Date(2026, 11, 21, 3, 2, 0, 0, time.UTC),
 	}}, nodes)
-}
-
-func TestRereadNodesEqualThoseReadOnce(t *testing.T) {
-	line := func(name, state string) string { return nodeLine(name, plainOS, state, " Comment="+name) }
-	const broken = "NodeName=f1 RealMemory=1 State=IDLE\n"
-	var rows NodeRows
-	for _, out := range []string{
-		line("f0", "IDLE") + line("f1", "IDLE") + line("f2", "DOWN"),
-		line("f0", "IDLE") + line("f1", "DOWN") + line("f2", "DOWN"),
-		line("f1", "DOWN") + line("f2", "DOWN"),
-		line("f0", "IDLE") + broken + line("f2", "DOWN"),
-		line("f0", "IDLE") + line("f2", "IDLE") + line("f2", "IDLE"),
-		"", line("f0", "IDLE"),
-	} {
-		want, wrong := parseNodes([]byte(out))
-		nodes, err := rows.Parse([]byte(out))
-		require.Equal(t, want, nodes)
-		require.Equal(t, wrong, err)
-	}
 }
 
 func TestFreeTextForgesNoOtherFieldOfANode(t *testing.T) {
@@ -76,7 +54,7 @@ func TestFreeTextForgesNoOtherFieldOfANode(t *testing.T) {
 		{"a reason without a stamp", " Reason=no one said it", texts{reason: "no one said it"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			nodes := parsed(t, parseNodes, nodeLine("f0", plainOS, "IDLE", test.line))
+			nodes := parsed(t, ParseNodes, nodeLine("f0", plainOS, "IDLE", test.line))
 			require.Equal(t, State{Base: Idle}, nodes[0].State)
 			require.Equal(t, []string{"flex", "all"}, nodes[0].Partitions)
 			require.Equal(t, test.want, texts{nodes[0].Reason, nodes[0].ReasonBy, nodes[0].Comment})
@@ -89,35 +67,35 @@ func TestMCSLabelForgesNoField(t *testing.T) {
 	label := func(text string) string {
 		return strings.Replace(nodeLine("f1", plainOS, "ALLOCATED+CLOUD", " Reason=x [root@2026-11-21T03:51:18]"), "MCS_label=N/A", "MCS_label="+text, 1)
 	}
-	want := parsed(t, parseNodes, label("N/A"))[0]
+	want := parsed(t, ParseNodes, label("N/A"))[0]
 	for _, text := range []string{"secret", "x State=DOWN", "x Reason=y [root@2026-01-01T00:00:00]", "x RealMem=1"} {
-		require.Equal(t, []Node{want}, parsed(t, parseNodes, label(text)), text)
+		require.Equal(t, []Node{want}, parsed(t, ParseNodes, label(text)), text)
 	}
 	other := nodeLine("f2", plainOS, "IDLE", "")
 	for _, text := range []string{
 		"x Partitions=evil", "N/A Partitions=evil BootTime=None", "x BootTime=None", "N/A BootTime=None SlurmdStartTime=None LastBusyTime=None Reason=y",
 		"x BootTime=None Reason=y [root@2026-01-01T00:00:00] Comment=z", "x RealMemory=1", "x\nNodeName=f2 RealMemory=1 State=DOWN BootTime=None", "x\ny", "x\n",
 	} {
-		nodes, err := parseNodes([]byte(label(text) + other))
+		nodes, err := ParseNodes([]byte(label(text) + other))
 		require.ErrorAs(t, err, new(Unread), text)
 		for _, n := range nodes {
 			if n.State != (State{}) {
-				require.Equal(t, parsed(t, parseNodes, other)[0], n, text)
+				require.Equal(t, parsed(t, ParseNodes, other)[0], n, text)
 			}
 		}
 	}
 }
 
 func TestOSTextMayLookLikeAStateButNotLikeMemory(t *testing.T) {
-	nodes := parsed(t, parseNodes, nodeLine("f0", "Linux State=DOWN BootTime=None Reason=x", "IDLE", ""))
+	nodes := parsed(t, ParseNodes, nodeLine("f0", "Linux State=DOWN BootTime=None Reason=x", "IDLE", ""))
 	require.Equal(t, State{Base: Idle}, nodes[0].State)
 	require.Empty(t, nodes[0].Reason)
-	_, err := parseNodes([]byte(nodeLine("f0", "Linux RealMemory=1 State=DOWN", "IDLE", "")))
+	_, err := ParseNodes([]byte(nodeLine("f0", "Linux RealMemory=1 State=DOWN", "IDLE", "")))
 	require.EqualError(t, err, "node f0 cannot be read: it has RealMemory= 2 times, not once")
 }
 
 func TestParseNodesRefuses(t *testing.T) {
-	eachRefused(t, parseNodes, map[string]string{
+	eachRefused(t, ParseNodes, map[string]string{
 		" \n":                        "scontrol show nodes: no output",
 		"slurm_load_node error: x\n": `scontrol show nodes: "slurm_load_node error: x": not a node record`,
 		nodeLine("f0", plainOS, "IDLE", "") + "NodeName=f1 Arch=x86_64": "scontrol show nodes: the output breaks off in its last line",
@@ -143,10 +121,10 @@ func TestUnreadableRowAffectsOnlyItsNode(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			nodes, err := parseNodes([]byte(before + test.rows + behind))
+			nodes, err := ParseNodes([]byte(before + test.rows + behind))
 			require.EqualError(t, err, test.want)
 			require.ErrorAs(t, err, new(Unread))
-			want := parsed(t, parseNodes, before+behind)
+			want := parsed(t, ParseNodes, before+behind)
 			if test.node != "" {
 				want = append(want, Node{Name: test.node})
 			}

@@ -82,7 +82,7 @@ func TestTimeAfterTheYear9000IsFar(t *testing.T) {
 // A1
 func TestJobThatStartsAfterTheYear9999IsRead(t *testing.T) {
 	require.Equal(t, Far, jobWith(t, "%S", "11609-05-28T03:06:55").Start)
-	nodes := parsed(t, parseNodes, nodeLine("f0", plainOS, "IDLE", " Reason=x [ann@11609-05-28T03:06:55] Comment=y"))
+	nodes := parsed(t, ParseNodes, nodeLine("f0", plainOS, "IDLE", " Reason=x [ann@11609-05-28T03:06:55] Comment=y"))
 	require.Equal(t, []string{"x", "ann", "y"}, []string{nodes[0].Reason, nodes[0].ReasonBy, nodes[0].Comment})
 }
 
@@ -213,5 +213,5 @@ func FuzzOneHostileFieldOfANode(f *testing.F) {
 		line := nodeLine(name, plainOS, "IDLE+CLOUD", " Reason=bad [ann@2026-11-21T03:51:18] Comment=since Extra=x")
 		lines = append(lines, strings.TrimSuffix(line, "\n"))
 	}
-	fuzzOneField(f, lines, " ", parseNodes, func(n Node) string { return n.Name })
+	fuzzOneField(f, lines, " ", ParseNodes, func(n Node) string { return n.Name })
 }

@@ -172,7 +172,7 @@ func (w *world) nodes(state string, first, last int) {
 	w.Helper()
 	nodes := make([]slurm.Node, 8)
 	if old, err := os.ReadFile(w.path("nodes")); err == nil {
-		nodes, err = new(slurm.NodeRows).Parse(old)
+		nodes, err = slurm.ParseNodes(old)
 		require.NoError(w, err)
 	}
 	for i := first; i <= last; i++ {

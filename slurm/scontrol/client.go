@@ -48,9 +48,6 @@ type Client struct {
 	slots     chan struct{}
 	lengths   sync.Map // the length of each kind of command's last output, by name
 
-	nodesMu sync.Mutex
-	nodes   slurm.NodeRows
-
 	changes gather[[]string, error] // of reservations
 	records gather[[]uint32, records]
 }
@@ -84,9 +81,7 @@ func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.nodesMu.Lock()
-	defer c.nodesMu.Unlock()
-	return c.nodes.Parse(out)
+	return slurm.ParseNodes(out)
 }
 
 // NodesNamed lists only these nodes. names must not be empty. A node that Slurm does not know is an
@@ -99,7 +94,7 @@ func (c *Client) NodesNamed(ctx context.Context, names []string) ([]slurm.Node, 
 	if err != nil {
 		return nil, err
 	}
-	return new(slurm.NodeRows).Parse(out)
+	return slurm.ParseNodes(out)
 }
 
 // Jobs lists the jobs that squeue shows: pending, running and completing jobs of all users and

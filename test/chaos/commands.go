@@ -53,7 +53,7 @@ func change(ctx context.Context, s *commands, kind, object string, do func(conte
 
 func (s *commands) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	s.process.w.check.pass(s.process)
-	return list(ctx, s, "show nodes", s.next.Nodes, fakeslurm.PrintNodes, new(slurm.NodeRows).Parse)
+	return list(ctx, s, "show nodes", s.next.Nodes, fakeslurm.PrintNodes, slurm.ParseNodes)
 }
 
 // mark separates the fields of a list. It is random for each command in production.

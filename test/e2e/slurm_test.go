@@ -134,7 +134,7 @@ func cancelForGood(t *testing.T, l *lab.Lab, ids ...string) {
 
 func flexNodes(t *testing.T, l *lab.Lab) []slurm.Node {
 	t.Helper()
-	all, err := new(slurm.NodeRows).Parse([]byte(ask(t, l, "scontrol", "show", "nodes", "-o")))
+	all, err := slurm.ParseNodes([]byte(ask(t, l, "scontrol", "show", "nodes", "-o")))
 	require.NoError(t, err)
 	var flex []slurm.Node
 	for _, n := range all {

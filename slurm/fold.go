@@ -57,40 +57,7 @@ func splitHost(name string) host {
 }
 
 func compareHosts(a, b host) int {
-	if a.prefix != b.prefix {
-		return compareNatural(a.prefix, b.prefix)
-	}
-	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(len(a.digits), len(b.digits)))
-}
-
-// compareNatural compares texts and orders the numbers in them by value: n2 before n10.
-func compareNatural(a, b string) int {
-	for a != "" && b != "" {
-		if !isDigit(a[0]) || !isDigit(b[0]) {
-			if a[0] != b[0] {
-				return cmp.Compare(a[0], b[0])
-			}
-			a, b = a[1:], b[1:]
-			continue
-		}
-		numberA, restA := cutNumber(a)
-		numberB, restB := cutNumber(b)
-		valueA, valueB := strings.TrimLeft(numberA, "0"), strings.TrimLeft(numberB, "0")
-		if order := cmp.Or(cmp.Compare(len(valueA), len(valueB)), cmp.Compare(valueA, valueB),
-			cmp.Compare(len(numberA), len(numberB))); order != 0 {
-			return order
-		}
-		a, b = restA, restB
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-func cutNumber(s string) (digits, rest string) {
-	end := 0
-	for end < len(s) && isDigit(s[end]) {
-		end++
-	}
-	return s[:end], s[end:]
+	return cmp.Or(cmp.Compare(a.prefix, b.prefix), cmp.Compare(a.number, b.number), cmp.Compare(len(a.digits), len(b.digits)))
 }
 
 // writeGroup writes hosts that share a prefix.

@@ -58,7 +58,7 @@ func TestFold(t *testing.T) {
 		"f[1,01,001]":   {"f1", "f01", "f001"},
 		"f,f[0-1]":      {"f0", "f", "f1"},
 		"r0n[1-2],r1n1": {"r1n1", "r0n2", "r0n1"}, // for Slurm, only the last number is folded
-		"r2n1,r10n1":    {"r10n1", "r2n1"},
+		"r10n1,r2n1":    {"r2n1", "r10n1"},
 		"x1y,x2y":       {"x1y", "x2y"},
 	} {
 		require.Equal(t, want, Fold(names))

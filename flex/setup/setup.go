@@ -25,7 +25,7 @@ type answers struct {
 	Region    string
 	Partition string
 	Machine   string // the machine type
-	Time      string // the longest job, in sbatch's format
+	Time      string // the longest job, such as 1-00:00:00
 	Nodes     int
 	Zones     []string // empty means two zones that nearly all regions have
 }
@@ -64,14 +64,15 @@ const (
 )
 
 func checkTime(text string) error {
-	limit, err := parseTime(text)
-	if strings.Trim(text, "0:-") == "" {
+	switch limit := slurm.ParseLimit(text); {
+	case limit.Kind != slurm.LimitSet:
+		return fmt.Errorf("must be a time such as 4:00:00 or 2-12:00:00, not %q", text)
+	case limit.Duration == 0:
 		return errors.New("must be longer than 0")
+	case limit.Duration+margin > longestLease:
+		return errors.New("must be at most 6-23:50:00: Google's longest lease of 7 days, less 10 minutes to boot")
 	}
-	if err == nil && limit+margin > longestLease {
-		err = errors.New("must be at most 6-23:50:00: Google's longest lease of 7 days, less 10 minutes to boot")
-	}
-	return err
+	return nil
 }
 
 // check returns an error if the text does not answer the question.
@@ -156,14 +157,14 @@ func (a *answers) askOthers(ctx context.Context, questions []question, in io.Rea
 
 // next says what to do with the files, whose paths are absolute.
 func (a answers) next(configuration, flexConf string) string {
-	limit, _ := parseTime(a.Time)
+	limit := slurm.ParseLimit(a.Time)
 	return fmt.Sprintf(`%s and %s are written. Jobs of partition %s may run for up to %s. Next:
 - read both files; correct nodes, zones (gcloud compute machine-types list --filter=name=%s) and subnetwork
 - create the instance template %s (docs/install.md, step 3)
 - add to slurm.conf: include %[2]s; remove a partition %[3]s from it, and restart slurmctld
 - run as SlurmUser: slurmflex --config %[1]s config check --live
 - start the daemon: systemctl enable --now slurmflex
-`, configuration, flexConf, a.Partition, slurm.Clock(limit), a.Machine, a.template())
+`, configuration, flexConf, a.Partition, limit, a.Machine, a.template())
 }
 
 // nodeSet is the name of the nodeset: the machine series, such as a3.
@@ -179,7 +180,7 @@ func (a answers) template() string {
 
 // config is the configuration file. All answers must have been checked.
 func (a answers) config() string {
-	limit, _ := parseTime(a.Time)
+	limit := slurm.ParseLimit(a.Time).Duration
 	zones := a.Zones
 	if len(zones) == 0 {
 		zones = []string{a.Region + "-b", a.Region + "-c"}

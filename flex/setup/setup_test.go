@@ -23,7 +23,7 @@ func TestQuestionsAcceptTheirExamplesOnly(t *testing.T) {
 	var a answers
 	wrong := map[string][]string{
 		"project": {"", "My Project", "a: b"}, "region": {"", "us-central1-a", "us"}, "partition": {"0", "a b", "x,y", "a: b"},
-		"machine-type": {"", "a3", "A3-mega", "a3-x: y"}, "time": {"", "1 day", "0", "7-00:00:00", "UNLIMITED"},
+		"machine-type": {"", "a3", "A3-mega", "a3-x: y"}, "time": {"", "1 day", "0:00", "7-00:00:00", "UNLIMITED", "4h", "2-12", "1:2:3:4"},
 	}
 	for _, q := range a.Questions() {
 		assert.NoError(t, q.check(q.Example))
@@ -58,7 +58,7 @@ func TestInterruptEndsTheQuestions(t *testing.T) {
 
 func TestConfigurationIsValidIfItsZonesAreOfTheRegion(t *testing.T) {
 	a := answers{
-		Cluster: "alpha", Project: "my-project", Region: "us-central1", Partition: "Train_1", Machine: "a3-megagpu-8g", Time: "2-0", Nodes: 8,
+		Cluster: "alpha", Project: "my-project", Region: "us-central1", Partition: "Train_1", Machine: "a3-megagpu-8g", Time: "2-00:00:00", Nodes: 8,
 	}
 	for _, zone := range []string{"b", "europe-west4-a", "us-central1", "us-central1-"} {
 		a.Zones = []string{"us-central1-a", zone}

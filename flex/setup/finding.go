@@ -22,8 +22,8 @@ const (
 // Finding is one fact about the configuration or the cluster, with its fix.
 type Finding struct {
 	Level severity `json:"level"`
-	File  string   `json:"file"`          // of the line to change, or of the configuration
-	Line  int      `json:"line,omitzero"` // from 1; 0 if unknown or not written yet
+	File  string   `json:"file"`          // the configuration, or slurm.conf, which may include the file with the setting
+	Line  int      `json:"line,omitzero"` // from 1; 0 if unknown or not written yet, and in slurm.conf
 	Key   string   `json:"key,omitempty"` // such as nodeset.a3.dws_flex or ResumeTimeout
 	Text  string   `json:"text"`          // the problem and its fix
 }

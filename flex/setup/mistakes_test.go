@@ -76,26 +76,26 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 	for name, m := range map[string]mistake{
 		"no ResumeProgram": {
 			plant: set("ResumeProgram", "DIR/bin/resume", "(null)"),
-			fault: "slurm.conf:2: ResumeProgram: is not set; set ResumeProgram=bin/resume",
+			fault: "slurm.conf: ResumeProgram: is not set; set ResumeProgram=bin/resume",
 		},
 		"the ResumeProgram of slurm-gcp": {
 			plant: func(w *site) {
 				w.write("bin/resume.py", "#!/usr/bin/env python3\n")
 				w.set("ResumeProgram", "DIR/bin/resume", "DIR/bin/resume.py")
 			},
-			fault: "slurm.conf:2: ResumeProgram: bin/resume.py is not slurmflex's; set ResumeProgram=bin/resume",
+			fault: "slurm.conf: ResumeProgram: bin/resume.py is not slurmflex's; set ResumeProgram=bin/resume",
 		},
 		"a relative ResumeProgram": {
 			plant: set("ResumeProgram", "DIR/bin/resume", "resume"),
-			fault: `slurm.conf:2: ResumeProgram: "resume" is not an absolute path; set ResumeProgram=bin/resume`,
+			fault: `slurm.conf: ResumeProgram: "resume" is not an absolute path; set ResumeProgram=bin/resume`,
 		},
 		"a SuspendProgram that is not executable": {
 			plant: func(w *site) { require.NoError(w.t, os.Chmod(w.path("bin/suspend"), 0o644)) },
-			fault: "slurm.conf:3: SuspendProgram: Slurm cannot call bin/suspend: it is not executable; set SuspendProgram=bin/suspend",
+			fault: "slurm.conf: SuspendProgram: Slurm cannot call bin/suspend: it is not executable; set SuspendProgram=bin/suspend",
 		},
 		"a SuspendProgram that any user may change": {
 			plant: func(w *site) { require.NoError(w.t, os.Chmod(w.path("bin/suspend"), 0o777)) },
-			fault: "slurm.conf:3: SuspendProgram: Slurm does not call bin/suspend, because other users can write to it (mode 0777); set SuspendProgram=bin/suspend",
+			fault: "slurm.conf: SuspendProgram: Slurm does not call bin/suspend, because other users can write to it (mode 0777); set SuspendProgram=bin/suspend",
 		},
 		"slurmflex itself as program": {
 			plant: func(w *site) {
@@ -103,11 +103,11 @@ func TestCheckFindsMistakesInSlurmsSettings(t *testing.T) {
 				require.NoError(w.t, os.Chmod(w.path("bin/slurmflex"), 0o755))
 				w.set("SuspendProgram", "DIR/bin/suspend", "DIR/bin/slurmflex")
 			},
-			fault: "slurm.conf:3: SuspendProgram: bin/slurmflex is called without a verb; set SuspendProgram=bin/suspend",
+			fault: "slurm.conf: SuspendProgram: bin/slurmflex is called without a verb; set SuspendProgram=bin/suspend",
 		},
 		"a ResumeRate": {
 			plant: set("ResumeRate", "0 nodes/min", "300 nodes/min"),
-			fault: "slurm.conf:7: ResumeRate: 300 nodes/min splits a job's nodes across several calls; set ResumeRate=0",
+			fault: "slurm.conf: ResumeRate: 300 nodes/min splits a job's nodes across several calls; set ResumeRate=0",
 		},
 		"22.05 without PrivateData=cloud, which hides nodes": {
 			version: "22.05.8",
@@ -163,7 +163,7 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 		"A8: a partition of 26.05, where OverSubscribe=EXCLUSIVE does nothing": { // PartitionName=DEFAULT has Exclusive=NO
 			version: "26.05.3",
 			plant:   partition("Exclusive=NODE", "Exclusive=NO"),
-			fault:   "slurm.conf:10: PartitionName=train: shares its nodes between jobs, but enable_job_exclusive is set; add Exclusive=NODE",
+			fault:   "slurm.conf: PartitionName=train: shares its nodes between jobs, but enable_job_exclusive is set; add Exclusive=NODE",
 		},
 		"a partition that does not": {
 			plant: func(w *site) { w.configure("enable_job_exclusive: true, ", "") },
@@ -171,18 +171,18 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 		},
 		"nodes that keep_idle keeps and Slurm does not": {
 			plant: keepIdle("1200", "SuspendTime=GLOBAL", "SuspendTime=1800"),
-			fault: "slurm.conf:10: PartitionName=train: powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES",
+			fault: "slurm.conf: PartitionName=train: powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES",
 		},
 		"nodes that Slurm keeps for less than keep_idle": {
 			plant: keepIdle("1200", "PowerDownOnIdle=YES", "PowerDownOnIdle=NO"),
-			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 300 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
+			fault: "slurm.conf: PartitionName=train: powers down nodes that have been idle for 300 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
 		},
 		"backfill that plans less far ahead than jobs last": {
 			plant: func(w *site) {
 				w.set("SchedulerParameters", "bf_interval=5,bf_window=11520", "bf_interval=120")
 			},
 			advice: "slurm.conf: SchedulerParameters: advice: bf_interval=120: machines for a waiting job are requested once backfill has planned it, up to 00:02:00 after its submission; set bf_interval=30\n" +
-				"slurm.conf:10: PartitionName=train: advice: MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than 23:00:00 start on no idle machine; set SchedulerParameters=bf_window=11520,bf_resolution=600",
+				"slurm.conf: PartitionName=train: advice: MaxTime is longer than backfill plans ahead (bf_window, less an hour), so jobs of more than 23:00:00 start on no idle machine; set SchedulerParameters=bf_window=11520,bf_resolution=600",
 		},
 		"no plan for unimportant jobs": {
 			plant: func(w *site) {
@@ -209,11 +209,11 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 		},
 		"nodes that stay up while slurmflex is down": {
 			plant: keepIdle("1200", "SuspendTime=GLOBAL PowerDownOnIdle=YES", "SuspendTime=INFINITE PowerDownOnIdle=NO"),
-			fault: "slurm.conf:10: PartitionName=train: never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set SuspendTime=1200",
+			fault: "slurm.conf: PartitionName=train: never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set SuspendTime=1200",
 		},
 		"a partition with a short ResumeTimeout of its own": {
 			plant: partition("ResumeTimeout=GLOBAL", "ResumeTimeout=60"),
-			fault: "slurm.conf:10: PartitionName=train: its ResumeTimeout: 60 s is shorter than a boot, which may take 00:30:00; set ResumeTimeout=65533",
+			fault: "slurm.conf: PartitionName=train: its ResumeTimeout: 60 s is shorter than a boot, which may take 00:30:00; set ResumeTimeout=65533",
 		},
 		"nodes that Slurm does not have": {
 			plant: func(w *site) {
@@ -229,7 +229,7 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 		},
 		"nodes that are not in the cloud": {
 			plant: func(w *site) { w.nodes("IDLE") },
-			fault: "slurm.conf:9: NodeName=alpha-a3-[0-7]: Slurm does not power these nodes up and down; add State=CLOUD to their line",
+			fault: "slurm.conf: NodeName=alpha-a3-[0-7]: Slurm does not power these nodes up and down; add State=CLOUD to their line",
 		},
 	} {
 		t.Run(name, m.check)

@@ -46,7 +46,7 @@ func TestCheckFindsMistakesInTheCloud(t *testing.T) {
 		"machines that flex-start does not have": {
 			plant: template(func(p *compute.InstanceProperties) { p.MachineType = "n2-standard-2" }),
 			fault: "config.yaml:11: nodeset.a3.instance_template: flex-start does not offer n2-standard-2, only H4D and types with GPUs other than A4X; use a template with one of them" + "\n" +
-				"slurm.conf:9: NodeName=alpha-a3-[0-7]: Gres=gpu:h100:8 is more than the 0 GPUs of n2-standard-2, so Slurm drains the nodes; set no Gres",
+				"slurm.conf: NodeName=alpha-a3-[0-7]: Gres=gpu:h100:8 is more than the 0 GPUs of n2-standard-2, so Slurm drains the nodes; set no Gres",
 		},
 		"machines that cannot be placed close together": {
 			plant: func(w *site) {

@@ -50,7 +50,6 @@ type world struct {
 	Partitions seen[[]slurm.Partition]
 	Nodes      seen[[]slurm.Node]
 	Allowances seen[slurm.Allowances]    // only if a limit is of an account
-	File       *confFile                 // nil if unreadable here
 	Addresses  map[string]seen[[]string] // by node that is up: as this host resolves it
 	Programs   map[string]program        // programs named in slurm.conf, by path
 	Hooks      string                    // folder of slurmflex's programs; empty: the packages' one
@@ -114,9 +113,6 @@ func (w *world) observeSlurm(ctx context.Context, cfg *config.Config, s schedule
 	w.Nodes.Is, w.Nodes.Err = s.Nodes(ctx)
 	if slices.ContainsFunc(cfg.Options.Limits, func(l config.Limit) bool { return l.Account != "" }) {
 		w.Allowances.Is, w.Allowances.Err = s.Allowances(ctx, []string{"limits"})
-	}
-	if file, err := readConfFile(w.Conf.Is["SLURM_CONF"]); err == nil {
-		w.File = file
 	}
 	named := prologs(w.Conf.Is)
 	for _, h := range hooks() {

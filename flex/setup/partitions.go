@@ -77,23 +77,16 @@ func (j *judge) keepIdle(p config.Partition, is slurm.Partition) {
 }
 
 // suspendTime returns the SuspendTime that applies to the nodes of a partition: the partition's
-// own, or the cluster's. scontrol of 22.05 does not show a partition's own, but slurm.conf has it.
+// own, or the cluster's.
 func (j *judge) suspendTime(is slurm.Partition) slurm.Limit {
-	if is.SuspendTime.Kind != slurm.LimitUnknown {
+	if is.SuspendTime.Kind != slurm.LimitUnknown || !showsSuspendTime(j.version) {
 		return is.SuspendTime
 	}
-	value := j.world.Conf.Is["SuspendTime"]
-	if !j.version.AtLeast(23, 2) {
-		if j.world.File == nil {
-			return slurm.Limit{}
-		}
-		_, parameters, _ := j.world.File.record("PartitionName", is.Name)
-		if i := slices.IndexFunc(parameters, func(p parameter) bool { return strings.EqualFold(p.Key, "SuspendTime") }); i >= 0 {
-			value = parameters[i].Value
-		}
-	}
-	return slurm.ParseSeconds(value)
+	return j.world.Conf.Is.Seconds("SuspendTime")
 }
+
+// showsSuspendTime reports whether scontrol shows a partition's own SuspendTime.
+func showsSuspendTime(v slurm.Version) bool { return v.AtLeast(23, 2) }
 
 // resumeTimeout checks a partition's own ResumeTimeout, which overrides the cluster's.
 func (j *judge) resumeTimeout(p config.Partition, is slurm.Partition) {

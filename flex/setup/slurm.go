@@ -51,25 +51,17 @@ func (j *judge) slurm() {
 }
 
 // conf adds a finding about a setting in slurm.conf such as ResumeTimeout, or about a record such as
-// PartitionName=train, with its line if the file is readable here.
+// PartitionName=train. An included file may have it.
 func (j *judge) conf(level severity, key, format string, args ...any) {
-	at := place{File: j.world.Conf.Is["SLURM_CONF"]}
-	setting, name, isRecord := strings.Cut(key, "=")
-	switch file := j.world.File; {
-	case file != nil && isRecord:
-		at, _, _ = file.record(setting, name)
-	case file != nil:
-		at, _, _ = file.setting(setting)
-	}
-	j.found = append(j.found, Finding{level, at.File, at.Line, key, fmt.Sprintf(format, args...)})
+	j.found = append(j.found, Finding{Level: level, File: j.world.Conf.Is["SLURM_CONF"], Key: key, Text: fmt.Sprintf(format, args...)})
 }
 
 // settings compares slurm.conf with the needs of flex-start nodes.
 func (j *judge) settings() {
 	needs := requirements{Config: j.cfg, Version: j.version}
-	// If the file is unreadable, the answer is unknown, which must not become a finding.
-	needs.PartitionsSuspend = j.world.File == nil || j.world.File.anyHas("PartitionName", "SuspendTime")
+	needs.PartitionsSuspend = !showsSuspendTime(j.version) // what is unknown must not become a finding
 	for _, p := range j.world.Partitions.Is {
+		needs.PartitionsSuspend = needs.PartitionsSuspend || p.SuspendTime.Kind != slurm.LimitUnknown
 		if slices.Contains(j.world.Conf.Is.List("SuspendExcParts"), p.Name) {
 			needs.Exempt = append(needs.Exempt, p.Nodes...)
 		}

@@ -201,6 +201,11 @@ func suspendAfter(keep time.Duration) parameter {
 	return parameter{"SuspendTime", strconv.Itoa(int(max(keep, shortestSuspend).Seconds()))}
 }
 
+// parameter is one Key=Value of a line with several.
+type parameter struct{ Key, Value string }
+
+func (p parameter) text() string { return p.Key + "=" + p.Value }
+
 func joined(parameters []parameter) string {
 	var b strings.Builder
 	for _, p := range parameters {

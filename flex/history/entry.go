@@ -31,12 +31,10 @@ const (
 type ending string
 
 // The ends of waits. Only Granted waits brought machines. How long the others would have lasted is
-// unknown.
+// unknown. Lines of earlier versions have further ends.
 const (
 	Granted   ending = "granted"
-	Withdrawn ending = "withdrawn" // the machines were no longer wanted
-	Failed    ending = "failed"    // permanently, or the job left after a failed attempt
-	Moved     ending = "moved"     // the job now waits elsewhere
+	Withdrawn ending = "withdrawn"
 )
 
 // Time is a time in seconds since 1970. In JSON it is RFC 3339 in UTC.
@@ -87,7 +85,7 @@ type Entry struct {
 	From Time `json:"from"` // of a wait: the first request; of a lease: the creation of the machine
 	To   Time `json:"to"`   // of a wait: the first machine, or the wait's end; of a lease: its end
 
-	End      ending    `json:"end,omitempty"`      // of a wait: granted, withdrawn (no longer needed), failed (permanently, or the job left after a failed attempt) or moved (to another partition)
+	End      ending    `json:"end,omitempty"`      // of a wait: granted, or withdrawn (without machines)
 	Attempts int       `json:"attempts,omitempty"` // requests during the wait
 	Cause    mig.Cause `json:"cause,omitempty"`    // of the last failed attempt, as in the metrics
 
@@ -135,20 +133,12 @@ func (e *Entry) check() error {
 		return fmt.Errorf("version %d is not known", e.Version)
 	case e.ID == "" || e.From <= 0 || e.To < e.From || e.Count < 1 || e.GPUs < 0 || e.Seconds < 0:
 		return errors.New("id, from, to, count, gpus or lease_seconds is missing or wrong")
-	case e.Kind == Wait:
-		return e.checkWait()
+	case e.Kind == Wait && e.End != "":
+		return nil
 	case e.Kind == Lease:
 		return e.checkLease()
 	}
 	return fmt.Errorf("kind %q is not known", e.Kind)
-}
-
-func (e *Entry) checkWait() error {
-	switch e.End {
-	case Granted, Withdrawn, Failed, Moved:
-		return nil
-	}
-	return fmt.Errorf("end %q is not known", e.End)
 }
 
 // checkLease checks that everything in a lease happened during it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/mig"
@@ -74,7 +73,7 @@ func (m *memory) goneWaits(l *look) (ended []Entry) {
 		case !o.isOver(l, o.Region):
 			return false
 		case !o.Lost:
-			ended = append(ended, o.end(l.givenUp(o), o.Gone, l, nil))
+			ended = append(ended, o.end(Withdrawn, o.Gone, l, nil))
 		}
 		return true
 	})
@@ -127,10 +126,8 @@ func (l *look) endOf(o *openWait, g *mig.Group, run []mig.Request, known bool) (
 	switch {
 	case last.State == mig.Succeeded:
 		return Granted, now
-	case last.State == mig.Cancelled:
-		return l.givenUp(o), now
-	case last.State == mig.Failed && (last.Cause.NeedsAdmin() || l.left(o.Job)):
-		return Failed, now
+	case last.State == mig.Cancelled, last.State == mig.Failed && (last.Cause.NeedsAdmin() || l.left(o.Job)):
+		return Withdrawn, now
 	}
 	return "", 0
 }
@@ -164,37 +161,6 @@ func brings(r mig.Request) bool { return r.State == mig.Succeeded || r.State.Liv
 // left reports whether the job has left the queue.
 func (l *look) left(job uint32) bool {
 	return job != 0 && l.scene.Jobs[job] == nil && len(l.scene.Seen.Unread) == 0
-}
-
-// givenUp returns why requests without machines are no longer wanted.
-func (l *look) givenUp(o *openWait) ending {
-	j := l.scene.Jobs[o.Job]
-	switch {
-	case o.Job != 0 && j != nil && (o.hasLeft(j.Partition) || l.waitsElsewhere(o)):
-		return Moved
-	case o.Failing:
-		return Failed
-	}
-	return Withdrawn
-}
-
-// hasLeft reports whether a job with these partitions no longer waits in the wait's partition.
-func (o *openWait) hasLeft(partitions string) bool {
-	return partitions != o.Partition && !slices.Contains(strings.Split(partitions, ","), o.Partition)
-}
-
-// waitsElsewhere reports whether the wait's job now waits only for nodes of another nodeset.
-func (l *look) waitsElsewhere(o *openWait) (elsewhere bool) {
-	for _, w := range l.plan.Waits {
-		switch {
-		case w.Job != o.Job:
-		case w.NodeSet == o.NodeSet:
-			return false
-		default:
-			elsewhere = true
-		}
-	}
-	return elsewhere
 }
 
 // end returns the wait's line.

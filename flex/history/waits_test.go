@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan/demand"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -91,7 +90,7 @@ func TestUnwantedWaitIsWithdrawn(t *testing.T) {
 	assert.Equal(t, "ada", e.User, "as it was while the job was there")
 }
 
-func TestWaitFailsPermanentlyOrWithItsJob(t *testing.T) {
+func TestWaitEndsWithAPermanentFailureOrWithItsJob(t *testing.T) {
 	happens(t, waiting, map[string]func(*world){
 		"a permanent cause": func(w *world) {
 			w.requests(812, failure(mig.CausePermission))
@@ -105,25 +104,8 @@ func TestWaitFailsPermanentlyOrWithItsJob(t *testing.T) {
 	}, func(w *world) {
 		w.later(60)
 		w.later(60)
-		assert.Equal(w, Failed, w.only(Wait).End)
+		assert.Equal(w, Withdrawn, w.only(Wait).End)
 	})
-}
-
-func TestWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
-	for name, c := range map[string]struct {
-		waits func(*world)
-		end   ending
-	}{
-		"in another partition":   {func(w *world) { w.Snap.Jobs[0].Partition = "other" }, Moved},
-		"in another one as well": {func(w *world) { w.Snap.Jobs[0].Partition = "train,other" }, Withdrawn},
-		"for another nodeset":    {func(w *world) { w.plan.Waits = []demand.Wait{{Job: 812, NodeSet: "g2"}} }, Moved},
-	} {
-		w := waiting(t)
-		c.waits(w)
-		w.asked(mig.Cancelled, noon, both...)
-		w.later(1)
-		assert.Equal(t, c.end, w.only(Wait).End, name)
-	}
 }
 
 func TestRequestAfterACancelledOneIsANewWait(t *testing.T) {

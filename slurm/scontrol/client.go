@@ -46,7 +46,6 @@ type Client struct {
 
 	slotsOnce sync.Once
 	slots     chan struct{}
-	lengths   sync.Map // the length of each kind of command's last output, by name
 
 	changes gather[[]string, error] // of reservations
 	records gather[[]uint32, records]

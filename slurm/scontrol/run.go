@@ -48,10 +48,7 @@ func (c *Client) runWith(ctx context.Context, input, program string, args ...str
 	defer c.release()
 
 	begun := time.Now()
-	last, _ := c.lengths.Load(name)
-	likely, _ := last.(int) // 0 before the first run
-	out, err := c.exec(ctx, call, input, program, args, likely)
-	c.lengths.Store(name, len(out))
+	out, err := c.exec(ctx, call, input, program, args)
 	took := time.Since(begun)
 	if c.Observe != nil {
 		c.Observe(name, took, err)
@@ -93,8 +90,8 @@ func nameOf(program string, args []string) string {
 	return strings.Join(append([]string{program}, words[:min(n, len(words))]...), " ")
 }
 
-// exec runs a command after acquire. likely is the expected length of its output in bytes.
-func (c *Client) exec(ctx context.Context, call, input, program string, args []string, likely int) ([]byte, error) {
+// exec runs a command after acquire.
+func (c *Client) exec(ctx context.Context, call, input, program string, args []string) ([]byte, error) {
 	timeout := cmp.Or(c.Timeout, defaultTimeout)
 	ctx, cancelTimeout := context.WithTimeoutCause(ctx, timeout, ErrNoController)
 	defer cancelTimeout()
@@ -103,7 +100,6 @@ func (c *Client) exec(ctx context.Context, call, input, program string, args []s
 
 	maxOutput := cmp.Or(c.MaxOutput, defaultMaxOutput)
 	stdout := &output{room: maxOutput, spilled: cancel}
-	stdout.kept.Grow(likely + likely/16)
 	stderr := &output{room: maxStderr, spilled: func() {}}
 	cmd := exec.CommandContext(ctx, filepath.Join(c.folder(program), program), args...)
 	cmd.Env = c.environment()

@@ -88,9 +88,6 @@ func (s *openStory) seeWaits(l *queueLook, j *slurm.Job) {
 			s.once(l.at, view.EventReturned, w.Obstacle)
 		}
 	}
-	for _, r := range of.asked {
-		s.seeRequests(j, r.Group, r.Request.Name)
-	}
 	for _, loss := range of.losses {
 		s.once(l.at, view.EventLost, loss.String())
 	}

@@ -7,7 +7,6 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
-	"slurmflex/flex/view"
 )
 
 // queueLook is the observation of one pass, in the form that stories need.
@@ -22,7 +21,6 @@ type queueLook struct {
 // jobLook is what a look shows of the nodes that a job holds.
 type jobLook struct {
 	waits  []*demand.Wait
-	asked  []scene.Live // requests for which no nodes wait
 	losses []*scene.Loss
 }
 
@@ -32,11 +30,6 @@ func newQueueLook(s *scene.Scene, p plan.Plan) *queueLook {
 	for i := range p.Waits {
 		for _, j := range l.holders(p.Waits[i].Nodes) {
 			j.waits = append(j.waits, &p.Waits[i])
-		}
-	}
-	for _, u := range view.UnservedIn(s, p) {
-		for _, j := range l.holders(u.Request.Instances) {
-			j.asked = append(j.asked, u.Live)
 		}
 	}
 	for i := range p.Losses {

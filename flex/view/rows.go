@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/plan/scene"
@@ -20,9 +19,7 @@ func (b *builder) rows() []Row {
 	for _, w := range b.plan.Waits {
 		all = append(all, b.waiting(w))
 	}
-	for _, r := range UnservedIn(b.scene, b.plan) {
-		all = append(all, b.unserved(r))
-	}
+	all = append(all, b.unserved()...)
 	lost := map[string]bool{}
 	for _, l := range b.plan.Losses {
 		row := b.row(l.Nodes)
@@ -96,7 +93,7 @@ func (r *Row) trouble(t mig.Trouble) {
 }
 
 // arrived reports whether each instance of the request exists.
-func arrived(s *scene.Scene, r *mig.Request) bool {
+func arrived(s *scene.Scene, r mig.Request) bool {
 	for _, name := range r.Instances {
 		if !slices.ContainsFunc(s.Named(name).Machines, func(in scene.Machine) bool { return in.Belongs }) {
 			return false
@@ -105,51 +102,36 @@ func arrived(s *scene.Scene, r *mig.Request) bool {
 	return len(r.Instances) > 0
 }
 
-// Unserved is a live request for which no nodes wait.
-type Unserved struct {
-	scene.Live
-	State State
-	Why   string // why it is being cancelled
-}
-
-// UnservedIn returns the live requests of a pass for which no nodes wait, and which have not
-// created all their machines yet.
-func UnservedIn(s *scene.Scene, p plan.Plan) (all []Unserved) {
-	for _, g := range s.Groups {
-		for i := range g.Requests {
-			u := Unserved{Live: scene.Live{Group: g, Request: &g.Requests[i]}, State: Queued}
-			if !u.Request.State.Live() || arrived(s, u.Request) || slices.ContainsFunc(p.Waits, u.isOf) {
+// unserved returns the rows of live requests for which no nodes wait, and which have not created all
+// their machines yet.
+func (b *builder) unserved() (all []Row) {
+	for _, g := range b.scene.Groups {
+		for _, r := range g.Requests {
+			if !r.State.Live() || arrived(b.scene, r) || slices.ContainsFunc(b.plan.Waits, func(w demand.Wait) bool { return serves(g, r, w) }) {
 				continue
 			}
-			if u.Request.State == mig.Creating {
-				u.State = Requesting
+			row := b.row(r.Instances)
+			row.NodeSet, row.Region, row.Group, row.Request, row.State = g.Stamp.NodeSet, g.Region, g.Name, r.Name, Queued
+			if r.State == mig.Creating {
+				row.State = Requesting
 			}
-			for _, a := range p.Actions {
-				if a, ok := a.(action.CancelRequest); ok && a.Group == g.ID() && a.Request == u.Request.Name {
-					u.State, u.Why = Cancelling, a.Because()
+			for _, a := range b.plan.Actions {
+				if a, ok := a.(action.CancelRequest); ok && a.Group == g.ID() && a.Request == r.Name {
+					row.State, row.Obstacle = Cancelling, a.Because()
 				}
 			}
-			all = append(all, u)
+			row.Lease, row.Since, row.RequestedAt = Seconds(r.Duration), second(r.Created), second(r.Created)
+			row.trouble(r.Trouble)
+			all = append(all, row)
 		}
 	}
 	return all
 }
 
-// isOf reports whether the wait's nodes wait for the request, or for a call that fails.
-func (u Unserved) isOf(w demand.Wait) bool {
-	return w.Request == u.Request.Name && w.Group == u.Group.Name && w.Region == u.Group.Region ||
-		w.Failing.Times > 0 && slices.ContainsFunc(u.Request.Instances, func(name string) bool { return slices.Contains(w.Nodes, name) })
-}
-
-// unserved returns the row of a live request for which no nodes wait.
-func (b *builder) unserved(u Unserved) Row {
-	g, r := u.Group, u.Request
-	row := b.row(r.Instances)
-	row.NodeSet, row.Region, row.Group, row.Request, row.State = g.Stamp.NodeSet, g.Region, g.Name, r.Name, u.State
-	row.Obstacle = u.Why
-	row.Lease, row.Since, row.RequestedAt = Seconds(r.Duration), second(r.Created), second(r.Created)
-	row.trouble(r.Trouble)
-	return row
+// serves reports whether the wait's nodes wait for the request, or for a call that fails.
+func serves(g *mig.Group, r mig.Request, w demand.Wait) bool {
+	return w.Request == r.Name && w.Group == g.Name && w.Region == g.Region ||
+		w.Failing.Times > 0 && slices.ContainsFunc(r.Instances, func(name string) bool { return slices.Contains(w.Nodes, name) })
 }
 
 // leases returns the rows of machines, except those of lost nodes. Machines that differ only in their

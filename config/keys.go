@@ -7,17 +7,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Keys holds each key of a configuration file with its value as written and its line. It serves
-// messages, and readers of keys that Load ignores. A key is a path such as nodeset.a3.dws_flex. An
-// item of a list has its index in the path: zone_policy_allow[0].
+// Keys holds each key of a configuration file with its line, also the keys that Load ignores. A key is
+// a path such as nodeset.a3.dws_flex. An item of a list has its index in the path: zone_policy_allow[0].
 type Keys struct {
-	File string // the name of the file
-	keys map[string]entry
+	File string         // the name of the file
+	keys map[string]int // the lines
 }
 
 // Keys returns the keys of the file that the configuration was read from.
 func (c *Config) Keys() *Keys {
-	k := &Keys{File: c.file, keys: map[string]entry{}}
+	k := &Keys{File: c.file, keys: map[string]int{}}
 	if c.root != nil {
 		silent := &reader{faulty: make(map[string]bool), left: maxEntries} // Parse reports them
 		k.add(silent, "", c.root, 0)
@@ -50,7 +49,7 @@ func (k *Keys) add(r *reader, path string, n *yaml.Node, depth int) {
 }
 
 func (k *Keys) note(r *reader, path string, e entry, depth int) {
-	k.keys[path] = e
+	k.keys[path] = e.line
 	k.add(r, path, e.value, depth+1)
 }
 
@@ -64,8 +63,8 @@ func (k *Keys) Has(key string) bool {
 // existing parent; 0 if no parent exists.
 func (k *Keys) Line(key string) int {
 	for {
-		if e, there := k.keys[key]; there {
-			return e.line
+		if line, there := k.keys[key]; there {
+			return line
 		}
 		cut := strings.LastIndexAny(key, ".[")
 		if cut < 0 {
@@ -73,13 +72,4 @@ func (k *Keys) Line(key string) int {
 		}
 		key = key[:cut]
 	}
-}
-
-// Value returns a scalar value as written; false if the key is missing, null, or a mapping or list.
-func (k *Keys) Value(key string) (string, bool) {
-	if !k.Has(key) {
-		return "", false
-	}
-	n := resolve(k.keys[key].value)
-	return n.Value, n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null"
 }

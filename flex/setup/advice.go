@@ -18,7 +18,6 @@ func adviceOn(cfg *config.Config, unpriced error) Findings {
 	}
 	j.uncalled()
 	j.requests()
-	j.resumeTimeouts()
 	j.others()
 	for _, l := range cfg.Options.Limits {
 		if l.Cost > 0 && unpriced != nil {
@@ -26,16 +25,11 @@ func adviceOn(cfg *config.Config, unpriced error) Findings {
 		}
 	}
 	for _, key := range cfg.Ignored {
-		if !strings.HasSuffix(key, ".partition_conf") && !j.advises(key) { // otherwise config slurm-conf writes it, or advice covers it
+		if !strings.HasSuffix(key, ".partition_conf") { // config slurm-conf writes it
 			j.say(Ignored, key, "used only by slurm-gcp")
 		}
 	}
 	return j.found.sort()
-}
-
-// advises reports whether there is advice about a key, or about a key below it.
-func (j *judge) advises(key string) bool {
-	return slices.ContainsFunc(j.found, func(f Finding) bool { return f.Key == key || strings.HasPrefix(f.Key, key+".") })
 }
 
 // quickestBoot is about the shortest time that a GPU machine takes from its start to slurmd's
@@ -146,29 +140,6 @@ func (j *judge) requests() {
 				"the %d nodes of %s need a request each, and only %d requests may be active in %s at once, so the others wait; raise max_active_requests and the project's quota, or set provisioning: queued",
 				nodes[region], strings.Join(sets[region], ", "), most, region)
 		}
-	}
-}
-
-// resumeTimeouts advises on the ResumeTimeout that slurm-gcp's scripts write into cloud.conf
-// for partitions with slurmflex nodes: the partition's own value, or else the cluster's.
-func (j *judge) resumeTimeouts() {
-	needs := requirements{Config: j.cfg}
-	var others []string
-	for _, p := range j.cfg.Partitions {
-		key := "partitions." + p.Name + ".partition_conf.ResumeTimeout"
-		value, own := j.keys.Value(key)
-		switch wrong, write := needs.resumeTimeout(value); {
-		case !j.cfg.IsOurs(p):
-		case !own:
-			others = append(others, p.Name)
-		case wrong != "":
-			j.advise(key, "slurm-gcp's scripts write this into cloud.conf: %s; set it to %s", wrong, write)
-		}
-	}
-	const key = "cloud_parameters.resume_timeout"
-	value, given := j.keys.Value(key)
-	if wrong, write := needs.resumeTimeout(value); given && wrong != "" && len(others) > 0 {
-		j.advise(key, "applies to the nodes of %s: %s; set ResumeTimeout to %s in their partition_conf", strings.Join(others, ", "), wrong, write)
 	}
 }
 

@@ -91,11 +91,6 @@ func TestAdvice(t *testing.T) {
 		"c.yaml:7: nodeset.a3: advice: has no nodes; set node_count_dynamic_max")
 	in("more nodes than requests", "max_active_requests: 6", "max_active_requests: 5",
 		"c.yaml:19: nodeset.one.dws_flex.provisioning: advice: the 6 nodes of one need a request each, and only 5 requests may be active in us-central1 at once, so the others wait; raise max_active_requests and the project's quota, or set provisioning: queued")
-	in("a short ResumeTimeout for slurm-gcp to write", "project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\n",
-		"c.yaml:3: cloud_parameters.resume_timeout: advice: applies to the nodes of serve, train: 300 s is shorter than a boot, which may take 00:30:00; set ResumeTimeout to 65533 in their partition_conf")
-	in("slurm-gcp's own ResumeTimeout of a flex partition", "partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 65535}")
-	in("a short ResumeTimeout of a flex partition", "partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 300}",
-		"c.yaml:4: partitions.train.partition_conf.ResumeTimeout: advice: slurm-gcp's scripts write this into cloud.conf: 300 s is shorter than a boot, which may take 00:30:00; set it to 65533")
 	in("no program for the other nodes", ", suspend_program: /s", "",
 		"c.yaml:23: slurmflex.delegate: advice: no program is called for the nodes of cpu, which do not use flex-start; set resume_program and suspend_program to the programs that power them up and down")
 }
@@ -127,13 +122,9 @@ func TestSalvageOfUncoveredNodesGetsAdvice(t *testing.T) {
 }
 
 // C17
-func TestKeyWithAdviceIsNotAlsoIgnored(t *testing.T) {
-	cfg := changed(t, "project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\nlogin_groups: {}\n")
-	found := adviceOn(cfg, nil)
-	require.Len(t, found.of(Advice), 1)
-	assert.Equal(t, "cloud_parameters.resume_timeout", found.of(Advice)[0].Key)
-	ignored := found.of(Ignored)
+func TestKeysOfSlurmGCPAloneAreIgnored(t *testing.T) {
+	ignored := adviceOn(changed(t, "project: demo\n", "project: demo\nlogin_groups: {}\n"), nil).of(Ignored)
 	require.Len(t, ignored, 2)
-	assert.Equal(t, "c.yaml:4: login_groups: ignored (used only by slurm-gcp)", ignored[0].problem().Error())
+	assert.Equal(t, "c.yaml:3: login_groups: ignored (used only by slurm-gcp)", ignored[0].problem().Error())
 	assert.Equal(t, "nodeset.cpu", ignored[1].Key)
 }

@@ -13,9 +13,6 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/flex"
-	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/scene"
-	"slurmflex/flex/view"
 )
 
 // These constants add up to the longest time that a healthy daemon needs from one pass to the next.
@@ -41,8 +38,7 @@ type supervisor struct {
 	watched  time.Duration        // interval at the last watchdog request; only passes use it
 
 	mu   sync.Mutex
-	seen string // summary of the running pass's scene
-	deaf bool   // a missing answer from systemd was already logged
+	deaf bool // a missing answer from systemd was already logged
 }
 
 // supervise notifies systemd until ctx ends, if systemd started the daemon and expects messages.
@@ -53,7 +49,7 @@ func supervise(ctx context.Context, r *flex.Reconciler) (wait func()) {
 		return func() {}
 	}
 	s := &supervisor{socket: socket, log: r.Log, interval: func() time.Duration { return r.Config.Options.Interval }}
-	r.Watch = append(r.Watch, flex.Watcher{Saw: s.saw, Stood: s.stood})
+	r.Watch = append(r.Watch, flex.Watcher{Stood: s.stood})
 	s.tell(s.suitWatchdog("READY=1", "STATUS=ready; first pass running")...)
 	stopping := sync.OnceFunc(func() { s.tell("STOPPING=1", "STATUS=stopping") })
 	context.AfterFunc(ctx, stopping)
@@ -83,27 +79,9 @@ func watchdogFor(given string, interval time.Duration) time.Duration {
 	return need
 }
 
-// saw records a summary of the scene.
-func (s *supervisor) saw(seen *scene.Scene, _ plan.Plan) {
-	waiting := 0
-	for _, g := range seen.Seen.Groups {
-		for _, request := range g.Requests {
-			if request.State.Live() {
-				waiting++
-			}
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seen = fmt.Sprintf("ok: %s, %s waiting; last pass %s",
-		view.Count(len(seen.Seen.Instances), "machine"), view.Count(waiting, "request"), seen.Seen.Now.UTC().Format(time.RFC3339))
-}
-
 // stood reports how the last pass ended, and feeds the watchdog.
 func (s *supervisor) stood(err error) {
-	s.mu.Lock()
-	status := s.seen
-	s.mu.Unlock()
+	status := "ok: last pass " + time.Now().UTC().Format(time.RFC3339)
 	switch {
 	case flex.IsStandby(err):
 		status = "standby: " + err.Error()

@@ -56,9 +56,7 @@ func (s builder) sortGroups() {
 		}
 	}
 	byID := func(a, b *mig.Group) int { return a.ID().Compare(b.ID()) }
-	if !slices.IsSortedFunc(s.Groups, byID) {
-		slices.SortFunc(s.Groups, byID)
-	}
+	slices.SortFunc(s.Groups, byID)
 	for _, g := range s.Groups {
 		if s.Group(g.ID()).Usable != nil {
 			s.UsableGroups = append(s.UsableGroups, g)
@@ -77,14 +75,10 @@ func (s builder) addRequests(g *mig.Group) {
 		if !r.State.Live() {
 			continue
 		}
-		one := []Live{{g, r}}
-		s.Live = append(s.Live, one...)
+		s.Live = append(s.Live, Live{g, r})
 		for _, name := range r.Instances {
-			if of := s.note(name); of.Requests == nil {
-				of.Requests = one // all names share this slice: appending to it makes a copy
-			} else {
-				of.Requests = append(of.Requests, one...)
-			}
+			of := s.note(name)
+			of.Requests = append(of.Requests, Live{g, r})
 		}
 	}
 }

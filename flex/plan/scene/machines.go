@@ -38,13 +38,9 @@ func (s builder) addMachines() {
 		}
 	}
 	s.Machines = make([]Machine, len(s.Seen.Instances))
-	var last mig.GroupID
-	var of *Group
 	for i := range s.Machines {
 		in := &s.Seen.Instances[i]
-		if key := in.GroupID(); of == nil || key != last { // neighbours mostly belong to one group
-			last, of = key, noted(s.groups, key)
-		}
+		of := noted(s.groups, in.GroupID())
 		s.Machines[i] = s.machine(in, of)
 		of.Shown++
 		if !in.Leaving() {

@@ -259,13 +259,8 @@ func (s Snapshot) Ours(cluster string) iter.Seq2[int, mig.Instance] {
 				groups[g.ID()] = true
 			}
 		}
-		var last mig.GroupID // neighbours mostly belong to one group
-		ours := groups[last]
 		for i, in := range s.Instances {
-			if id := in.GroupID(); id != last {
-				last, ours = id, groups[id]
-			}
-			if (ours || in.Group == "" && in.Stamp.Cluster == cluster) && !yield(i, in) {
+			if (groups[in.GroupID()] || in.Group == "" && in.Stamp.Cluster == cluster) && !yield(i, in) {
 				return
 			}
 		}

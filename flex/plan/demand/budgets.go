@@ -115,10 +115,10 @@ func (u LimitUse) with(s *scene.Scene, more use) LimitUse {
 
 // lasting returns the longest time that a job needs a machine. The time limit is Slurm's.
 func lasting(j *slurm.Job, flex *config.Flex) time.Duration {
-	if j == nil || j.Limit.Kind != slurm.LimitSet {
+	if j == nil {
 		return config.NoLease
 	}
-	return j.Limit.Duration + flex.JobDurationMargin
+	return runsFor(j) + flex.JobDurationMargin
 }
 
 // budgets are the limits, in the order of the configuration; none if the history could not be read,

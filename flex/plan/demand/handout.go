@@ -164,7 +164,7 @@ func (h *handout) offer(left []*scene.Node) {
 		switch {
 		case !j.State.Waits() || j.Priority == 0 || j.HetID != 0 || isLate(h.Scene, j) || h.hasWant(j) || j.WaitsForJobs() || h.StartsLater(j, 0):
 			continue
-		case len(doors) == 0 && (!h.mayHaveDoor(j) || h.roomBeside(j) < 1):
+		case len(doors) == 0 && (!h.mayHaveDoor(j, 0) || h.roomBeside(j) < 1):
 			continue
 		case !h.lackMachines(doors):
 			continue

@@ -15,8 +15,7 @@ import (
 func (h *handout) keepSurvivors() (left []*scene.Node) {
 	left = h.leftMachines()
 	for _, j := range h.jobs {
-		if !j.State.Waits() || j.Priority == 0 || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.User == "" || j.Reservation != "" ||
-			j.Limit.Kind != slurm.LimitSet || h.StartsLater(j, beginAhead) || j.WaitsForJobs() || isLate(h.Scene, j) || len(h.DoorsOf(j.ID)) > 0 {
+		if !h.mayHaveDoor(j, beginAhead) || j.NodeCount < 2 || j.HetID != 0 || j.IsTasks() || j.Limit.Kind != slurm.LimitSet || len(h.DoorsOf(j.ID)) > 0 {
 			continue
 		}
 		for _, set := range h.places(j) {

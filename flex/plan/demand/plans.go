@@ -27,9 +27,10 @@ type plan struct {
 	names []string
 }
 
-// mayHaveDoor reports whether Slurm may plan the job, and slurmflex may make a reservation for it.
-func (h *handout) mayHaveDoor(j *slurm.Job) bool {
-	return j.MayStart() && (j.NodeCount > 0 || len(j.Planned) > 0) && !h.StartsLater(j, 0) && !isLate(h.Scene, j)
+// mayHaveDoor reports whether Slurm may plan the job, or will within that time, and slurmflex may make a
+// reservation for it.
+func (h *handout) mayHaveDoor(j *slurm.Job, ahead time.Duration) bool {
+	return j.MayStart() && (j.NodeCount > 0 || len(j.Planned) > 0) && !h.StartsLater(j, ahead) && !isLate(h.Scene, j)
 }
 
 // planOf returns where Slurm has planned the job among cold nodes of covered nodesets. The plan of
@@ -143,7 +144,7 @@ func (h *handout) placeJobs() {
 		switch {
 		case len(h.Wants) >= doorsAtOnce:
 			h.countLater(j, has)
-		case !h.mayHaveDoor(j):
+		case !h.mayHaveDoor(j, 0):
 		case j.HetID != 0 && !placed[j.HetID]:
 			placed[j.HetID] = true
 			h.placeComponents(j.HetID, has)
@@ -248,7 +249,7 @@ func (h *handout) placeComponents(id uint32, has map[string]bool) {
 			h.leaveUnplanned(j, why)
 			return
 		}
-		if why = h.obstacleAt(j, p.set); why != "" || !h.mayHaveDoor(j) || h.isTaken(p.names, j.Address()) {
+		if why = h.obstacleAt(j, p.set); why != "" || !h.mayHaveDoor(j, 0) || h.isTaken(p.names, j.Address()) {
 			h.free = free
 			h.holdBack(j, p.set, why)
 			return
@@ -359,7 +360,7 @@ func (h *handout) elsewhere(j *slurm.Job, p plan, sets map[*config.NodeSet]bool)
 
 // countLater counts a planned job that gets a door in a later pass.
 func (h *handout) countLater(j *slurm.Job, has map[string]bool) {
-	if p, _ := h.planOf(j); p.set != nil && h.mayHaveDoor(j) && !has[j.Address()] && h.limits.obstacle(j, p.set) == "" {
+	if p, _ := h.planOf(j); p.set != nil && h.mayHaveDoor(j, 0) && !has[j.Address()] && h.limits.obstacle(j, p.set) == "" {
 		h.limits.take(j, p.set, len(p.names))
 		h.countLack(j, p.set)
 	}

@@ -24,11 +24,8 @@ type Event struct {
 	Machines []Machines `json:"machines,omitempty"`
 }
 
-// The limits of a story's text.
-const (
-	shownEvents = 100
-	eventWidth  = 200 // characters
-)
+// eventWidth is the longest text of an event that is shown, in characters.
+const eventWidth = 200
 
 // These are the events of a job, in their usual order. Slurm and Compute provide the times of some
 // events. The others have the time of the pass that first saw them.
@@ -69,13 +66,7 @@ func (p *Past) Steps(now time.Time) (all []Step) {
 func (p *Past) text(now time.Time) string {
 	var text strings.Builder
 	text.WriteString("Story:\n")
-	for i, s := range p.Steps(now) {
-		if more := len(p.Events) - shownEvents; more > 0 && i > 0 && i <= more {
-			if i == more {
-				fmt.Fprintf(&text, "  … %s\n", Count(more, "more event"))
-			}
-			continue
-		}
+	for _, s := range p.Steps(now) {
 		what, gap := s.Kind, ""
 		if s.Gap != "" {
 			gap = "+" + s.Gap

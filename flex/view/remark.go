@@ -67,7 +67,7 @@ func (r Row) retries(now time.Time) string {
 }
 
 // Details returns the lines to show below rows. A detail of several rows appears once, below the last
-// of them, with the earliest time.
+// of them, with the earliest of their times.
 func Details(rows []Row, now time.Time) []string {
 	lines := make([]string, len(rows))
 	alike := map[remark][]int{} // indices of rows, by their remark without its time
@@ -78,10 +78,15 @@ func Details(rows []Row, now time.Time) []string {
 	}
 	for m, at := range alike {
 		var names []string
+		var latest time.Time
 		for _, i := range at {
-			names, m.at = append(names, rows[i].names()...), scene.Earlier(m.at, rows[i].remark(now).at)
+			due := rows[i].remark(now).at
+			names, m.at, latest = append(names, rows[i].names()...), scene.Earlier(m.at, due), scene.Later(latest, due)
 		}
 		text := m.said(now)
+		if Moment(latest, now) != Moment(m.at, now) {
+			text += " or later"
+		}
 		if text != "" && len(at) > 1 {
 			text = abridged(names, 40) + ": " + text
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
@@ -88,6 +89,14 @@ func TestCommonDetailOfRowsAppearsOnce(t *testing.T) {
 	}
 	assert.Equal(t, []string{"", "", "other", "a-0,a-1,b-0: gone"},
 		Details([]Row{row("a", "a-0", "gone"), row("a", "a-1", "gone"), row("a", "a-2", "other"), row("b", "b-0", "gone")}, noon))
+}
+
+func TestCommonDetailOfRowsHasTheEarliestTime(t *testing.T) {
+	row := func(job string, minutes int) Row {
+		return Row{ShownAs: []string{job}, State: Queued, Cause: mig.CauseCapacity, Error: "exhausted", Brief: "no capacity", GiveUpAt: at(minutes)}
+	}
+	assert.Equal(t, []string{"", "812,813: no capacity; gives up at 12:02:00 or later"}, Details([]Row{row("812", 2), row("813", 5)}, noon))
+	assert.Equal(t, []string{"", "812,813: no capacity; gives up at 12:02:00"}, Details([]Row{row("812", 2), row("813", 2)}, noon))
 }
 
 func TestSimilarPendingJobsOfAUserShareARow(t *testing.T) {

@@ -600,6 +600,24 @@ func TestEveryAnswerReportsAStoppedDaemon(t *testing.T) {
 	assert.Contains(t, v.table(), "\nslurmflex has stopped reconciling: read nodes: slurmctld is on fire\n")
 }
 
+func TestEarlierCauseIsNotAdvisedOnInAnUnreadRegion(t *testing.T) {
+	s := newWorld()
+	s.waits()
+	failed := request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", 30*time.Second)
+	failed.Cause = mig.CausePermission
+	s.group(812, failed)
+	s.Snap.Records[812] = slurm.JobRecord{Batch: true}
+	require.Contains(t, ask(t, s.view(), "812").YouCan, "ask an admin to fix the cause (permission)")
+	s.unread(scenetest.US)
+	v := s.view()
+	for i := range v.Rows {
+		v.Rows[i].Cause = mig.CausePermission // as the daemon remembers it
+	}
+	answer := ask(t, v, "812")
+	assert.Contains(t, answer.Cause, "region us-central1 could not be read")
+	assert.Empty(t, answer.YouCan)
+}
+
 func TestLongErrorIsCompleteOnlyInTheDetails(t *testing.T) {
 	long := "403 forbidden: " + strings.Repeat("Required permission. ", 20)
 	s := newWorld()

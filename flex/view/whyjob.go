@@ -327,6 +327,8 @@ func (e *explainer) advice(j Job, rows []Row) string {
 	switch {
 	case !ok || row.State == Waiting && e.inactive() != "":
 		return ""
+	case row.Cause.NeedsAdmin() && e.unreadText(row.Region) != "": // the cause may be over
+		return ""
 	case row.Cause.NeedsAdmin():
 		return "ask an admin to fix the cause (" + string(row.Cause) + "); another submission does not help"
 	}

@@ -66,6 +66,6 @@ func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 func TestFromSlurmGCPPrintsAdditions(t *testing.T) {
 	r := prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", "../../config/testdata/slurm-gcp.yaml").exits(exitDone)
 	r.isQuiet()
-	r.shows("slurmflex will provision a3mega, g2static, h4dlegacy.\nslurm-gcp's scripts keep cpu, dyn, v4.")
+	r.shows("slurmflex will provision a3mega, g2static, h4dlegacy.\n# slurm-gcp's scripts keep cpu, dyn, v4.")
 	r.shows("resume_program: /slurm/scripts/resume_wrapper.sh\n")
 }

@@ -20,8 +20,8 @@ func TestReportNamesTheDelegatesOfOtherNodesets(t *testing.T) {
     dws_flex: {}
 `
 		cpu   = "  cpu: {node_count_dynamic_max: 1}\n"
-		lists = "As SlurmUser on the controller, slurmflex --config FILE config check --live lists the lines of slurm.conf to edit.\n"
-		keeps = "slurm-gcp's scripts keep cpu. For them, append to a copy of it:\n\n---\nslurmflex:\n  delegate:\n"
+		lists = "# As SlurmUser on the controller, slurmflex --config FILE config check --live lists the lines of slurm.conf to edit.\n"
+		keeps = "# slurm-gcp's scripts keep cpu. For them, append this output to a copy of it:\n\n---\nslurmflex:\n  delegate:\n"
 		usual = "    resume_program: /slurm/scripts/resume_wrapper.sh\n    suspend_program: /slurm/scripts/suspend_wrapper.sh\n\n"
 	)
 	for name, c := range map[string]struct {
@@ -36,6 +36,9 @@ func TestReportNamesTheDelegatesOfOtherNodesets(t *testing.T) {
 		"slurmflex's hooks":  {cluster + a3 + cpu, slurm.Config{"ResumeProgram": "/usr/libexec/slurmflex/resume"}, "will provision a3.\n" + keeps + usual + lists},
 	} {
 		cfg := must.Get(config.Parse("config.yaml", []byte(c.file)))
-		assert.Equal(t, "config.yaml loads as it is. Cluster hpc: slurmflex "+c.want, FromSlurmGCP(cfg, c.conf), name)
+		text := FromSlurmGCP(cfg, c.conf)
+		assert.Equal(t, "# config.yaml loads as it is. Cluster hpc: slurmflex "+c.want, text, name)
+		_, err := config.Parse("config.yaml", []byte(c.file+text))
+		assert.NoError(t, err, "%s: appended to the file", name)
 	}
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"slurmflex/flex/plan/action"
@@ -58,7 +59,7 @@ func backOff(w *demand.Wanted, c *demand.Claim) Ruling {
 
 // quoting appends Google's message to the ruling's problems, unless they already contain it.
 func (v Ruling) quoting(t mig.Trouble) Ruling {
-	if t.Message != t.Brief() {
+	if strings.TrimSuffix(strings.TrimSpace(t.Message), ".") != t.Brief() {
 		for i := range v.Problems {
 			v.Problems[i].Text += t.InGooglesWords()
 		}

@@ -1,10 +1,13 @@
 package rules
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
 )
 
 func TestRetriesWaitFromAMinuteToHalfAnHour(t *testing.T) {
@@ -21,5 +24,19 @@ func TestQueuePositionRarelyChanges(t *testing.T) {
 		100: "100 or later", 11_499: "10000 or later",
 	} {
 		assert.Equal(t, want, roughPlace(n))
+	}
+}
+
+func TestProblemQuotesOnlyAnAbridgedMessage(t *testing.T) {
+	for message, want := range map[string]string{
+		"403 forbidden: Permission denied.": "g: 403 forbidden: Permission denied",
+		strings.Repeat("long ", 30) + ".":   "; Google's message: long ",
+	} {
+		trouble := mig.Trouble{Cause: mig.CausePermission, Message: message}
+		var v Ruling
+		v.Problems.Add("request-refused", "g", "g: %s", trouble.Brief())
+		text := v.quoting(trouble).Problems[0].Text
+		assert.Contains(t, text, want)
+		assert.LessOrEqual(t, strings.Count(text, "403"), 1, text)
 	}
 }

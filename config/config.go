@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -80,7 +81,7 @@ func Load(path string) (*Config, error) {
 // cutOff returns a problem if the last line of a file lacks a newline. Such a file may be
 // truncated, and its beginning may be a valid configuration with other values or fewer nodesets.
 func cutOff(path string, data []byte) error {
-	if len(data) == 0 || len(data) > MaxSize || bytes.HasSuffix(data, []byte("\n")) {
+	if len(data) == 0 || len(data) > MaxSize || !utf8.Valid(data) || bytes.HasSuffix(data, []byte("\n")) {
 		return nil
 	}
 	return Problems{{

@@ -56,6 +56,11 @@ func (r *reader) document(data []byte) *section {
 		r.problem(0, "", "larger than %d MiB; a configuration is much smaller, so use another file", MaxSize>>20)
 		return nil
 	}
+	// The parser also reads UTF-16, and names no line of a wrong byte.
+	if line := slices.IndexFunc(bytes.Split(data, []byte("\n")), func(line []byte) bool { return !utf8.Valid(line) }); line >= 0 {
+		r.problem(line+1, "", "not UTF-8; save the file in UTF-8")
+		return nil
+	}
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node

@@ -20,7 +20,8 @@ func TestMalformedFilesAreRefused(t *testing.T) {
 		"a list":                        {"\n- a\n", "c.yaml:2: a list is not a mapping; write keys and values"},
 		"a word":                        {"hello", `c.yaml:1: "hello" is not a mapping; write keys and values`},
 		"not YAML":                      {"a: 1\nb: [1, 2\n", "c.yaml: not YAML near line 1: did not find expected ',' or ']'; fix the syntax"},
-		"not text":                      {"\xff\xfe\x00", "c.yaml: not YAML: incomplete UTF-16 character; fix the syntax"},
+		"not text":                      {"\xff\xfe\x00", "c.yaml:1: not UTF-8; save the file in UTF-8"},
+		"Latin-1":                       {"a: 1\nb: M\xfcnchen\n", "c.yaml:2: not UTF-8; save the file in UTF-8"},
 		"an unknown alias":              {"a: *b\n", "c.yaml: not YAML: unknown anchor 'b' referenced; fix the syntax"},
 		"a list as the second document": {"a: 1\n---\n- b\n", "c.yaml:3: a list is not a mapping; write keys and values"},
 		"a key twice in the second document": {
@@ -54,6 +55,13 @@ func TestTruncatedFileIsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(valid), 0o600))
 	_, err := Load(path)
 	require.NoError(t, err)
+}
+
+func TestOtherEncodingIsNotTakenForATruncatedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("\xff\xfea\x00:\x00\n\x00"), 0o600)) // UTF-16, as some Windows editors write it
+	_, err := Load(path)
+	require.EqualError(t, err, path+":1: not UTF-8; save the file in UTF-8")
 }
 
 func TestMappingMayMergeItself(t *testing.T) {

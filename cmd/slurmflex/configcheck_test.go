@@ -59,7 +59,7 @@ func TestLimitOnCostNeedsPrices(t *testing.T) {
 func TestSlurmGCPConfigIsValidAndIgnoredKeysAreListed(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
 	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(exitDone)
-	assert.Regexp(t, `(?m)^`+path+`:\d+: \S+: ignored \(used only by slurm-gcp\)$`, r.stdout.String())
+	assert.Regexp(t, `(?m)^`+path+`:\d+: \S+: ignored \(slurmflex does not use this key\)$`, r.stdout.String())
 	r.shows("\n" + path + ": OK: cluster hpc: slurmflex provisions 3 of 6 nodesets\n")
 }
 

@@ -26,7 +26,7 @@ func adviceOn(cfg *config.Config, unpriced error) Findings {
 	}
 	for _, key := range cfg.Ignored {
 		if !strings.HasSuffix(key, ".partition_conf") { // config slurm-conf writes it
-			j.say(Ignored, key, "used only by slurm-gcp")
+			j.say(Ignored, key, "slurmflex does not use this key")
 		}
 	}
 	return j.found.sort()

@@ -125,6 +125,6 @@ func TestSalvageOfUncoveredNodesGetsAdvice(t *testing.T) {
 func TestKeysOfSlurmGCPAloneAreIgnored(t *testing.T) {
 	ignored := adviceOn(changed(t, "project: demo\n", "project: demo\nlogin_groups: {}\n"), nil).of(Ignored)
 	require.Len(t, ignored, 2)
-	assert.Equal(t, "c.yaml:3: login_groups: ignored (used only by slurm-gcp)", ignored[0].problem().Error())
+	assert.Equal(t, "c.yaml:3: login_groups: ignored (slurmflex does not use this key)", ignored[0].problem().Error())
 	assert.Equal(t, "nodeset.cpu", ignored[1].Key)
 }

@@ -42,7 +42,7 @@ func (o SlurmConf) slurmVersion(ctx context.Context, s versioned) (v slurm.Versi
 			return v, fmt.Errorf("%w; or give --slurm-version, such as 22.05", err)
 		}
 	} else if v, err = slurm.ParseVersion(o.Version); err != nil {
-		return v, config.Misusef("--slurm-version: %w", err)
+		return v, config.Misusef("--slurm-version must look like 24.11 or 24.11.5, not %q", o.Version)
 	}
 	if old := tooOld(v); old != "" {
 		return v, config.Misusef("%s; set the version that you upgrade to with --slurm-version", old)

@@ -40,7 +40,7 @@ func TestVersionErrorsNameTheFlag(t *testing.T) {
 		usage bool
 	}{
 		"scontrol -V: no such file or directory; or give --slurm-version, such as 22.05":                                                    {"", "", false},
-		`--slurm-version: version "new": not like`:                                                                                          {"new", "24.11", true},
+		`--slurm-version must look like 24.11 or 24.11.5, not "new"`:                                                                        {"new", "24.11", true},
 		"Slurm 20.11.9 is older than 22.05, the oldest that slurmflex works with; set the version that you upgrade to with --slurm-version": {"", "20.11.9", true},
 	} {
 		_, err := SlurmConf{Version: c.given}.slurmVersion(t.Context(), c.slurm)

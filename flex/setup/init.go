@@ -79,14 +79,17 @@ func (i *Init) files(ctx context.Context, s configured, machines describer) ([]f
 		return nil, config.Misuse(err)
 	}
 	i.Machines = map[string]string{i.nodeSet(): i.Machine}
-	var unknown error
+	var machine Machine
 	flexConf, err := i.SlurmConf.Write(ctx, cfg, s, func(ctx context.Context, cfg *config.Config, given map[string]string) map[string]Machine {
 		all := machines(ctx, cfg, given)
-		unknown = all[i.nodeSet()].Err
+		machine = all[i.nodeSet()]
 		return all
 	})
-	if unknown != nil {
-		return nil, fmt.Errorf("--machine-type %s: its CPUs and memory are unknown: %w; correct it, or run init where Compute can be read", i.Machine, unknown)
+	if machine.Err != nil {
+		return nil, fmt.Errorf("--machine-type %s: its CPUs and memory are unknown: %w; correct it, or run init where Compute can be read", i.Machine, machine.Err)
+	}
+	if machine.Name = i.Machine; err == nil && !offersFlexStart(machine.MachineType) {
+		return nil, config.Misusef("--machine-type %s: flex-start does not offer it; use H4D or a type with GPUs", i.Machine)
 	}
 	return []file{{i.Path, text}, {i.FlexConf, flexConf}}, err
 }

@@ -55,6 +55,24 @@ func TestInitTakesTheRestFromSlurmAndWritesBothFiles(t *testing.T) {
 	assert.True(t, config.IsMisuse(err), "init replaces no file: %v", err)
 }
 
+func TestInitRefusesAnswersThatNoClusterCanHave(t *testing.T) {
+	for says, change := range map[string]func(*Init){
+		"--nodes must be 1 to 100000, not 0":                                                      func(i *Init) { i.Nodes = 0 },
+		"--nodes must be 1 to 100000, not 100001":                                                 func(i *Init) { i.Nodes = 100_001 },
+		"--machine-type: slurmflex does not support A4X; use H4D or another type with GPUs":       func(i *Init) { i.Machine = "a4x-highgpu-4g" },
+		"--machine-type n2-standard-4: flex-start does not offer it; use H4D or a type with GPUs": func(i *Init) { i.Machine = "n2-standard-4" },
+	} {
+		i, _ := begun(t, nil)
+		change(i)
+		_, err := i.Write(t.Context(), beta{"24.11"}, func(context.Context, *config.Config, map[string]string) map[string]Machine {
+			return map[string]Machine{"n2": {MachineType: mig.MachineType{CPUs: 4, Memory: 16384}, Source: "from a test"}}
+		}, strings.NewReader(""), io.Discard)
+		require.EqualError(t, err, says)
+		assert.True(t, config.IsMisuse(err), says)
+		assert.NoFileExists(t, i.Path)
+	}
+}
+
 func TestInitWritesNothingForAnUnknownMachine(t *testing.T) {
 	i, machines := begun(t, errors.New("404 notFound"))
 	_, err := i.Write(t.Context(), beta{"24.11"}, machines, strings.NewReader(""), io.Discard)

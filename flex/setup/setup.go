@@ -48,7 +48,7 @@ func (a *answers) Questions() []question {
 		{"project", "Project of the machines", "my-project", "", &a.Project, regexp.MustCompile(`^[a-z][a-z0-9.:-]+$`), nil},
 		{"region", "Region", "us-central1", "", &a.Region, regexp.MustCompile(`^[a-z]+-[a-z]+[0-9]+$`), nil},
 		{"partition", "Partition to create", "train", "train", &a.Partition, regexp.MustCompile(`^[A-Za-z][\w-]*$`), nil},
-		{"machine-type", "Machine type", "a3-megagpu-8g", "", &a.Machine, regexp.MustCompile(`^[a-z][a-z0-9]*-[a-z0-9-]+$`), nil},
+		{"machine-type", "Machine type", "a3-megagpu-8g", "", &a.Machine, regexp.MustCompile(`^[a-z][a-z0-9]*-[a-z0-9-]+$`), checkMachine},
 		{"time", "Time limit of the longest job, as days-hours:minutes:seconds", "1-00:00:00", "1-00:00:00", &a.Time, regexp.MustCompile(`^[0-9:-]+$`), checkTime},
 	}
 }
@@ -62,6 +62,17 @@ const (
 	margin       = 10 * time.Minute
 	longestLease = 7 * 24 * time.Hour
 )
+
+// maxNodes is the maximum of node_count_dynamic_max.
+const maxNodes = 100_000
+
+// checkMachine refuses A4X, whose names look like those of other types with GPUs.
+func checkMachine(name string) error {
+	if strings.HasPrefix(name, "a4x-") {
+		return errors.New("slurmflex does not support A4X; use H4D or another type with GPUs")
+	}
+	return nil
+}
 
 func checkTime(text string) error {
 	switch limit := slurm.ParseLimit(text); {
@@ -122,8 +133,8 @@ func (q question) ask(ctx context.Context, in *bufio.Reader, out io.Writer) erro
 
 // checkGiven checks the answers that flags have given.
 func (a *answers) checkGiven(questions []question) error {
-	if a.Nodes < 1 {
-		return fmt.Errorf("--nodes must be 1 or more, not %d", a.Nodes)
+	if a.Nodes < 1 || a.Nodes > maxNodes {
+		return fmt.Errorf("--nodes must be 1 to %d, not %d", maxNodes, a.Nodes)
 	}
 	for _, q := range questions {
 		if *q.Answer == "" {

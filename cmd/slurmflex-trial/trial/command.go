@@ -140,7 +140,7 @@ func (s settings) check(cfg *config.Config) (*config.NodeSet, error) {
 	}
 	set, err := cfg.NeedFlexSet(s.nodeSet)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--nodeset: %w", err)
 	}
 	if set.Flex.UseBulkInsert {
 		return nil, fmt.Errorf("nodeset %s uses bulk insertion, which makes no groups; choose another nodeset", set.Name)

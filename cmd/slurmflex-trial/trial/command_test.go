@@ -98,10 +98,11 @@ func TestDryRunPrintsTheStepsAndChangesNothing(t *testing.T) {
 
 func TestTrialCreatesNothingWithoutConfirmation(t *testing.T) {
 	for name, args := range map[string][]string{
-		"not confirmed; nothing was created (--yes skips the question)": {"--nodeset", "a3"},
-		`unknown flex-start nodeset "nope"; choose one of: a3`:          {"--nodeset", "nope", "--yes"},
-		"--wait 0s: must be more than 0 and at most 45m, such as 5m":    {"--nodeset", "a3", "--wait", "0s", "--yes"},
-		"--wait 1h0m0s: must be more than 0 and at most 45m":            {"--nodeset", "a3", "--wait", "1h", "--yes"},
+		"not confirmed; nothing was created (--yes skips the question)":   {"--nodeset", "a3"},
+		`--nodeset: unknown flex-start nodeset "nope"; choose one of: a3`: {"--nodeset", "nope", "--yes"},
+		`--nodeset: unknown flex-start nodeset ""; choose one of: a3`:     {"--dry-run"},
+		"--wait 0s: must be more than 0 and at most 45m, such as 5m":      {"--nodeset", "a3", "--wait", "0s", "--yes"},
+		"--wait 1h0m0s: must be more than 0 and at most 45m":              {"--nodeset", "a3", "--wait", "1h", "--yes"},
 		"provisioningModel is STANDARD; make a template with FLEX_START": {
 			"--nodeset", "a3", "--yes", "--template", "projects/demo/regions/us-central1/instanceTemplates/standard",
 		},

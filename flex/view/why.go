@@ -34,6 +34,8 @@ func (v View) Why(subject string, now time.Time, past *Past) (Answer, error) {
 	// Status shows nodes that wait together like this.
 	case strings.Contains(subject, ",") || strings.HasSuffix(subject, "]"):
 		return Answer{}, fmt.Errorf("%q names more than one subject; choose one", Printable(subject))
+	case len(v.setsOf(subject)) > 0:
+		return Answer{}, fmt.Errorf("%s is a partition; choose one of its nodesets: %s", subject, strings.Join(namesOf(v.setsOf(subject)), ", "))
 	default:
 		return Answer{}, fmt.Errorf("no job, node, nodeset or group named %q%s", Printable(subject), v.butUnread())
 	}

@@ -525,6 +525,13 @@ func TestUnknownSubjectIsNamedInTheError(t *testing.T) {
 	assert.EqualError(t, err, `no job, node, nodeset or group named "alpha-a3-job-812"; europe-west4 could not be read`)
 }
 
+func TestWhyNamesTheNodesetsOfAPartition(t *testing.T) {
+	v := newWorld().view()
+	v.NodeSets[0].Partitions = []string{"short", "night"}
+	_, err := v.Why("night", noon, nil)
+	require.EqualError(t, err, "night is a partition; choose one of its nodesets: "+v.NodeSets[0].Name)
+}
+
 func TestWhyRejectsSeveralNodesOrJobs(t *testing.T) {
 	v := newWorld().view()
 	for _, subject := range []string{"alpha-a3-[0-1]", "alpha-a3-0,alpha-a3-3", "812,813"} {

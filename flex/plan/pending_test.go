@@ -813,5 +813,6 @@ func TestNodesReservedForOthersAreNamedWhileTheirJobIsQueued(t *testing.T) {
 	w := newWaitingPending()
 	w.Requested(7, "alpha-a3-[0-1]", 50*time.Second)
 	w.reserve("theirs", 0, "alpha-a3-1", "MAINT")
-	assert.Contains(t, strings.Join(w.plan().Problems.Texts(), "\n"), "job 7 waits at Google for machines of alpha-a3-1, which cannot be used now")
+	assert.Contains(t, strings.Join(w.plan().Problems.Texts(), "\n"), "job 7 waits at Google for machines of alpha-a3-1, which cannot be used now (drained, DOWN or reserved): before the machines exist, "+
+		"run scontrol update nodename=alpha-a3-1 state=resume, or delete the admin's reservation; otherwise the job waits again")
 }

@@ -315,7 +315,7 @@ func withdrawnFrom(s *scene.Scene, d *scene.Door) string {
 func (f *findings) withdrawn() {
 	for _, d := range f.Doors {
 		if names := slurm.Fold(demand.Withdrawn(f.Scene, d)); names != "" {
-			f.Add("node-withdrawn", d.Address, "job %s waits at Google for machines of %s, which cannot be used now: it keeps its place until they exist, so resume them before (scontrol update nodename=%[2]s state=resume), or delete the reservation that has them", d.Address, names)
+			f.Add("node-withdrawn", d.Address, "job %s waits at Google for machines of %s, which cannot be used now (drained, DOWN or reserved): before the machines exist, run scontrol update nodename=%[2]s state=resume, or delete the admin's reservation; otherwise the job waits again", d.Address, names)
 		}
 	}
 }

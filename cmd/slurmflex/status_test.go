@@ -48,7 +48,7 @@ func TestStatusFromTheDaemonNeedsNoSlurmOrCredentials(t *testing.T) {
 
 	status := w.runs("status")
 	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +(requesting|queued) `, status.stdout.String())
-	assert.NotContains(t, status.stdout.String(), "the daemon is not running")
+	assert.NotContains(t, status.stdout.String(), "no daemon answers")
 
 	var v view.View
 	w.runs("status", "--json").decodes(&v)

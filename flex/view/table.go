@@ -63,7 +63,7 @@ func (v View) live() string {
 	if v.Daemon != nil {
 		return ""
 	}
-	return " (live; the daemon is not running: systemctl start slurmflex)"
+	return " (live; no daemon answers: systemctl restart slurmflex)"
 }
 
 // shownProblems is the number of problems that a table lists unless it is wide.

@@ -124,7 +124,7 @@ func (v View) find(group string) (Group, bool) {
 // inactive returns why slurmflex does nothing now; empty if a daemon reconciles.
 func (v View) inactive() string {
 	if v.Daemon == nil {
-		return "the daemon is not running"
+		return "no daemon answers"
 	}
 	return v.Daemon.Says()
 }

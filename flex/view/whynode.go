@@ -132,7 +132,7 @@ func (e *explainer) nodeSet(name string) bool {
 		e.Machines += fmt.Sprintf(", %.2f %s an hour", set.Price.Hour, set.Price.Currency)
 	}
 	e.Next = "jobs wait CONFIGURING"
-	if set.Pends {
+	if set.Pends && e.Daemon != nil {
 		e.Next = "jobs wait PENDING until their machines have registered"
 	}
 	return true

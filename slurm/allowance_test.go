@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -118,7 +119,7 @@ func TestJobNeedsLicenses(t *testing.T) {
 }
 
 func chargeRow(id, array, account, qos, licenses string) string {
-	return chargeRowWith(id, account, qos, licenses, array, "0", "0", "N/A", "N/A", "N/A", "N/A", "N/A", "0", "*:*:*")
+	return chargeRowWith(id, account, qos, licenses, array, "0:00", "0", "0", "N/A", "N/A", "N/A", "N/A", "N/A", "0", "*:*:*")
 }
 
 func chargeRowWith(id string, columns ...string) string {
@@ -127,15 +128,15 @@ func chargeRowWith(id string, columns ...string) string {
 
 // As 22.05 and 26.05 show them.
 func TestChargeShowsHowAJobChoosesItsNodes(t *testing.T) {
-	plain := []string{"ml", "normal", "(null)", "7", "0", "0", "N/A", "N/A", "N/A", "N/A", "N/A", "0", "*:*:*"}
+	plain := []string{"ml", "normal", "(null)", "7", "12:00", "0", "0", "N/A", "N/A", "N/A", "N/A", "N/A", "0", "*:*:*"}
 	for at, text := range map[int]string{
-		4: "1", 5: "1", // --switches, --contiguous
-		6: "gres:gpu:2", 7: "gres/gpu=1", 8: "gres:gpu:1", 9: "gres/gpu:2", 10: "gres:gpu:100", 11: "100", 12: "1:*:*",
+		5: "1", 6: "1", // --switches, --contiguous
+		7: "gres:gpu:2", 8: "gres/gpu=1", 9: "gres:gpu:1", 10: "gres/gpu:2", 11: "gres:gpu:100", 12: "100", 13: "1:*:*",
 	} {
 		columns := slices.Clone(plain)
 		columns[at] = text
 		charge := ParseCharges([]byte(chargeRowWith("7", columns...)), "m")[7]
-		assert.Equal(t, Charge{Account: "ml", QOS: "normal", ByPosition: at < 6, ByHardware: at > 5}, charge, "%d: %s", at, text)
+		assert.Equal(t, Charge{Account: "ml", QOS: "normal", MinTime: 12 * time.Minute, ByPosition: at < 7, ByHardware: at > 6}, charge, "%d: %s", at, text)
 	}
 }
 

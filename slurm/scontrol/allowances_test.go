@@ -12,7 +12,7 @@ import (
 
 func TestLimitsAreReadAfterThePendingJobs(t *testing.T) {
 	c := newClient(t, dummy{
-		Stdout: "7|" + markOfCall + "<" + strings.Join([]string{"ml", "normal", "(null)", "7", "0", "0", "N/A", "N/A", "N/A", "N/A", "N/A", "0", "*:*:*"}, ">"+markOfCall+"|"+markOfCall+"<") + ">" + markOfCall + "\n",
+		Stdout: "7|" + markOfCall + "<" + strings.Join([]string{"ml", "normal", "(null)", "7", "0:00", "0", "0", "N/A", "N/A", "N/A", "N/A", "N/A", "0", "*:*:*"}, ">"+markOfCall+"|"+markOfCall+"<") + ">" + markOfCall + "\n",
 		Instead: map[string]dummy{
 			"licenses":        {Stdout: "LicenseName=lic Total=4 Used=1 Free=3 Reserved=0 Remote=no\n"},
 			"flags=assoc,qos": {Stdout: "Current Association Manager state\nQOS=normal(1) GrpJobs=4(1) Account Limits= User Limits=\n"},

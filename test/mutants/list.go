@@ -647,7 +647,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that did not start gets the next door at once", "flex/plan/demand/plans.go",
-		`!j.WaitsForJobs() && !isLate(h.Scene, j)`, `!j.WaitsForJobs()`, planner,
+		`!h.StartsLater(j, ahead) && !isLate(h.Scene, j)`, `!h.StartsLater(j, ahead)`, planner,
 	},
 	{
 		"limits count in a job's first place only", "flex/plan/demand/further.go",

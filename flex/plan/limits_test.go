@@ -273,6 +273,12 @@ func TestLateJobIsHeldAndThenGetsItsCurrentNodeCount(t *testing.T) {
 	doors, held := w.doors()
 	assert.Empty(t, doors)
 	assert.Equal(t, map[uint32]string{1: "it did not start within 00:00:40 after its machines had registered (Slurm reason: Licenses)"}, held)
+	assert.Equal(t, noon.Add(time.Minute), w.plan().Held[0].Next)
+	j.Reason = "PartitionTimeLimit"
+	wait := w.plan().Held[0]
+	assert.Contains(t, wait.Obstacle, "(Slurm reason: PartitionTimeLimit)")
+	assert.Zero(t, wait.Next, "as long as Slurm does not plan it")
+	j.Reason = "Priority"
 	w.limit("ml", "GrpTRES", "node", 2, 0)
 	_, held = w.doors()
 	assert.Equal(t, map[uint32]string{1: "account ml may use 2 nodes at once (GrpTRES): 0 are in use or requested, and the job needs 3"}, held)

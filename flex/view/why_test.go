@@ -653,7 +653,7 @@ func TestWhyExplainsEachReasonOfSlurm(t *testing.T) {
 		assert.Equal(t, word != "None", strings.HasSuffix(text, " ("+word+")"), text)
 	}
 	assert.Equal(t, "something that slurmflex does not know (NoSuchReason)", slurmsCause("NoSuchReason, at all"))
-	assert.Equal(t, "the nodes that it may use are reserved for maintenance (ReqNodeNotAvail)", slurmsCause("ReqNodeNotAvail, Reserved for maintenance"))
+	assert.Equal(t, "the nodes that it may use are reserved for maintenance, or their leases end before it would (ReqNodeNotAvail)", slurmsCause("ReqNodeNotAvail, Reserved for maintenance"))
 }
 
 func TestLimitThatHoldsAJobBackIsItsCause(t *testing.T) {

@@ -96,7 +96,7 @@ func (e *explainer) nextOfPending(j Job) string {
 	case j.isHeldByUs():
 		return "once the cause is fixed, an admin releases it: scontrol release " + j.address()
 	case e.Daemon == nil && e.Cause == e.inactive():
-		return "an admin starts it: systemctl start slurmflex"
+		return "an admin restarts it: systemctl restart slurmflex"
 	case e.Cause == e.brief(e.unreadText(sets[0].Region)) && e.Cause != "":
 		return "each pass tries to read the region again"
 	case j.isHeld(), j.State == slurm.JobPending && j.Reason == "DependencyNeverSatisfied":
@@ -205,7 +205,7 @@ var causes = map[string]string{
 	"BadConstraints":              "no node has what it requires",
 	"NodeDown":                    "a node that it needs is down",
 	"ReqNodeNotAvail":             "no node that it may use is free",
-	"Reserved for maintenance":    "the nodes that it may use are reserved for maintenance",
+	"Reserved for maintenance":    "the nodes that it may use are reserved for maintenance, or their leases end before it would",
 	"JobArrayTaskLimit":           "its array runs as many tasks at once as it may",
 	"InvalidAccount":              "Slurm does not accept its account",
 	"InvalidQOS":                  "Slurm does not accept its quality of service",

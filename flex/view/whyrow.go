@@ -189,7 +189,7 @@ func (e *explainer) nextRequest(r Row) string {
 	set, _ := e.NodeSet(r.NodeSet)
 	switch {
 	case e.Daemon == nil:
-		return "an admin starts it: systemctl start slurmflex"
+		return "an admin restarts it: systemctl restart slurmflex"
 	case e.inactive() != "":
 		return ""
 	case e.unreadText(r.Region) != "":

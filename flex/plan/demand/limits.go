@@ -284,6 +284,9 @@ func (h *handout) lateWaits() (held []Wait) {
 		case limit != "":
 			wait.Obstacle, wait.Next = limit, time.Time{}
 		default:
+			if !slurm.LacksNodes(j.Reason) && !slices.Contains([]string{"None", "Reservation"}, j.Reason) {
+				late.Reason, wait.Next = j.Reason, time.Time{} // Slurm does not plan it
+			}
 			wait.Obstacle = fmt.Sprintf("it did not start within %s after its machines had registered (Slurm reason: %s)", slurm.Clock(lateAfter), late.Reason)
 		}
 		held = append(held, wait)

@@ -33,7 +33,7 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 		"block a3 --why=a\tb":          `--why "a\tb": use one line of printable characters`,
 		"sync --textfile DIR/flex.txt": "/flex.txt: node_exporter reads only files with names that end in .prom",
 
-		"config lua job_submit --rule=gpu=off": `--rule gpu=off: unknown rule "gpu"; choose one of: time, nodes, placement, gpus, requeue, no_time, partitions`,
+		"config lua job_submit --rule=gpu=off": `--rule gpu=off: unknown rule "gpu"; choose one of: time, nodes, placement, gpus, requeue, no_time, comment, partitions`,
 		"config lua job_submit --output=/":     "--output / is a folder; name a file in it",
 
 		"config slurm-conf --slurm-version 24.11 --programs bin": `--programs "bin" is not an absolute path, which Slurm requires`,

@@ -28,6 +28,7 @@ func SubmitRules() []SubmitRule {
 		{"gpus", "warn", "it requests no GPUs in a partition of whole nodes with GPUs"},
 		{"requeue", "warn", "it has --no-requeue"},
 		{"no_time", "warn", "it lacks --time, leases follow it, and its partition lacks DefaultTime"},
+		{"comment", "warn", "its --comment has a word with slurmflex: that slurmflex does not know"},
 		{"partitions", "warn", "only some partitions of its list refuse it"},
 	}
 }

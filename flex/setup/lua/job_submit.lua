@@ -41,6 +41,11 @@ local function problems(name, job, part)
   if job.requeue == 0 then
     breaks("requeue", slurm.ERROR, "with --no-requeue the job ends if it loses a machine; leave it out if the job may start again")
   end
+  for word in string.gmatch(type(job.comment) == "string" and job.comment or "", "slurmflex:[^%s,;]*") do
+    if word ~= "slurmflex:signal" and not string.find(word, "^slurmflex:wait=[1-9]%d?%d?%d?%d?[smhd]$") then
+      breaks("comment", slurm.ERROR, "slurmflex ignores %s in --comment; use slurmflex:wait=2h (s, m, h, d) or slurmflex:signal", word)
+    end
+  end
   if limits.follows and not (given(job.time_limit) or given(job.time_min) or part and given(part.default_time)) then
     breaks("no_time", slurm.ESLURM_INVALID_TIME_LIMIT, "without --time, slurmflex requests machines for the longest time, %s; use --time", limits.longest or "MaxTime")
   end

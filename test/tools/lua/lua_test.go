@@ -186,6 +186,8 @@ func TestJobSubmitRefusesJobsThatCanNeverStart(t *testing.T) {
 		"more nodes than ours, with others":    {in("mixed").with("min_nodes", 9, "time_limit", 60), accepted, ""},
 		"no GPUs, maybe none there":            {fields{}.with("partition", "mixed", "time_limit", 60), accepted, ""},
 		"no --time, a DefaultTime":             {in("train"), accepted, ""},
+		"known words in its comment":           {in("train").with("comment", "x slurmflex:wait=90m,hold;slurmflex:signal"), accepted, ""},
+		"a wrong unit":                         {in("train").with("comment", "slurmflex:wait=2x,hold"), accepted, "partition train: slurmflex ignores slurmflex:wait=2x in --comment; use slurmflex:wait=2h (s, m, h, d) or slurmflex:signal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, told := s.submits(t, c.job)
@@ -203,6 +205,7 @@ func TestJobSubmitRulesFollowTheirSettings(t *testing.T) {
 		"gpus":       fields{}.with("partition", "train"),
 		"requeue":    in("near").with("requeue", 0),
 		"no_time":    in("mixed"),
+		"comment":    in("near").with("comment", "slurmflex:wiat=2h"),
 		"partitions": in("cpu,near").with("time_limit", unlimited),
 	}
 	for _, rule := range setup.SubmitRules() {
@@ -221,7 +224,7 @@ func TestJobSubmitAcceptsJobsItDoesNotUnderstand(t *testing.T) {
 	strange := []lua.LValue{
 		lua.LNil, lua.LTrue, lua.LString(""), lua.LString(`%s%d"]]` + "\n"), lua.LNumber(-1), lua.LString(strings.Repeat(",", 1000)), s.NewTable(), s.NewFunction(func(*lua.LState) int { return 0 }),
 	}
-	for _, field := range []string{"partition", "time_limit", "time_min", "min_nodes", "requeue", "tres_per_node"} {
+	for _, field := range []string{"partition", "time_limit", "time_min", "min_nodes", "requeue", "tres_per_node", "comment"} {
 		for _, value := range strange {
 			code, told := s.submits(t, fields{"partition": lua.LString("train"), field: value})
 			assert.Equal(t, accepted, code, "%s=%v", field, value)

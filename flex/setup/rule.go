@@ -142,7 +142,7 @@ func (n requirements) suspendTime(value string) (wrong, write string) {
 	if n.PartitionsSuspend || slurm.ParseSeconds(value).Kind == slurm.LimitSet {
 		return "", ""
 	}
-	return said(value, "INFINITE") + " turns power saving off, so Slurm powers no node up or down", "300"
+	return said(value, "INFINITE") + " turns power saving off where a partition has none of its own, so Slurm powers no node up or down there", "300"
 }
 
 func rate(effect string) func(string) (string, string) {

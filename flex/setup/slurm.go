@@ -59,7 +59,6 @@ func (j *judge) conf(level severity, key, format string, args ...any) {
 // settings compares slurm.conf with the needs of flex-start nodes.
 func (j *judge) settings() {
 	needs := requirements{Config: j.cfg, Version: j.version}
-	needs.PartitionsSuspend = !showsSuspendTime(j.version) // what is unknown must not become a finding
 	for _, p := range j.world.Partitions.Is {
 		needs.PartitionsSuspend = needs.PartitionsSuspend || p.SuspendTime.Kind != slurm.LimitUnknown
 		if slices.Contains(j.world.Conf.Is.List("SuspendExcParts"), p.Name) {

@@ -59,28 +59,28 @@ func TestConfigCheckFindsMistakesInARealSlurm(t *testing.T) {
 	}
 	type mistake struct{ old, text, finds string }
 	mistakes := []mistake{
-		{"\nResumeRate=0\n", "\nResumeRate=300\n", `slurm.conf:\d+: ResumeRate: 300 nodes/min splits .*; set ResumeRate=0`},
+		{"\nResumeRate=0\n", "\nResumeRate=300\n", `slurm.conf: ResumeRate: 300 nodes/min splits .*; set ResumeRate=0`},
 		{"\nSuspendTime=300\n", "\n", `slurm.conf: SuspendTime: INFINITE turns power saving off.*; set SuspendTime=300`},
-		{"=idle_on_node_suspend,", "=", `slurm.conf:\d+: SlurmctldParameters: lacks idle_on_node_suspend.*; set SlurmctldParameters=cloud_dns,power_save_interval=1,idle_on_node_suspend`},
-		{"\nSuspendProgram=", "\nSuspendProgram=/gone", `slurm.conf:\d+: SuspendProgram: Slurm cannot call /gone\S+: .* no such file or directory; set SuspendProgram=\S+/bin/suspend`},
-		{"Nodes=alpha-a3-[0-7] State=UP " + exclusive, "Nodes=alpha-a3-[0-7] State=UP", `slurm.conf:\d+: PartitionName=train: shares its nodes .*; add ` + exclusive},
-		{"Nodes=alpha-a3-[0-7] State=UP", "Nodes=alpha-a3-[0-6] State=UP", `slurm.conf:\d+: PartitionName=train: lacks alpha-a3-7 of partition_nodeset`},
-		{"MaxTime=6-23:50:00", "MaxTime=INFINITE", `slurm.conf:\d+: PartitionName=train: advice: lets jobs run longer \(MaxTime=UNLIMITED\) .*; set MaxTime=6-23:50:00`},
-		{" DefaultTime=01:00:00", "", `slurm.conf:\d+: PartitionName=train: advice: has no DefaultTime, so slurmflex requests machines for MaxTime=6-23:50:00 for a job without --time; add DefaultTime to its line`},
+		{"=idle_on_node_suspend,", "=", `slurm.conf: SlurmctldParameters: lacks idle_on_node_suspend.*; set SlurmctldParameters=cloud_dns,power_save_interval=1,idle_on_node_suspend`},
+		{"\nSuspendProgram=", "\nSuspendProgram=/gone", `slurm.conf: SuspendProgram: Slurm cannot call /gone\S+: .* no such file or directory; set SuspendProgram=\S+/bin/suspend`},
+		{"Nodes=alpha-a3-[0-7] State=UP " + exclusive, "Nodes=alpha-a3-[0-7] State=UP", `slurm.conf: PartitionName=train: shares its nodes .*; add ` + exclusive},
+		{"Nodes=alpha-a3-[0-7] State=UP", "Nodes=alpha-a3-[0-6] State=UP", `slurm.conf: PartitionName=train: lacks alpha-a3-7 of partition_nodeset`},
+		{"MaxTime=6-23:50:00", "MaxTime=INFINITE", `slurm.conf: PartitionName=train: advice: lets jobs run longer \(MaxTime=UNLIMITED\) .*; set MaxTime=6-23:50:00`},
+		{" DefaultTime=01:00:00", "", `slurm.conf: PartitionName=train: advice: has no DefaultTime, so slurmflex requests machines for MaxTime=6-23:50:00 for a job without --time; add DefaultTime to its line`},
 		{"PartitionName=fixed ", "PartitionName=mixed ", `config.yaml:\d+: partitions.fixed: Slurm has no such partition; add PartitionName=fixed Nodes=alpha-g2-\[0-3\]`},
 	}
 	if !l.Version.AtLeast(23, 2) {
 		mistakes = append(mistakes, mistake{"\nPrivateData=cloud\n", "\n", `slurm.conf: PrivateData: lacks cloud.*; set PrivateData=cloud`})
 	} else {
-		mistakes = append(mistakes, mistake{"PowerDownOnIdle=YES MaxTime=6-23:50:00", "MaxTime=6-23:50:00", `slurm.conf:\d+: PartitionName=train: keeps its nodes .*; add PowerDownOnIdle=YES`})
+		mistakes = append(mistakes, mistake{"PowerDownOnIdle=YES MaxTime=6-23:50:00", "MaxTime=6-23:50:00", `slurm.conf: PartitionName=train: keeps its nodes .*; add PowerDownOnIdle=YES`})
 	}
 	if l.Version.AtLeast(23, 11) { // on 22.05, a reconfigure keeps the nodes' Gres
-		mistakes = append(mistakes, mistake{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf:\d+: NodeName=alpha-a3-\[0-7\]: advice: Gres="gpu:8" is not what config slurm-conf writes for a3-megagpu-8g; set Gres=gpu:h100:8, and Type=h100 in gres.conf`})
+		mistakes = append(mistakes, mistake{"Gres=gpu:h100:8", "Gres=gpu:8", `slurm.conf: NodeName=alpha-a3-\[0-7\]: advice: Gres="gpu:8" is not what config slurm-conf writes for a3-megagpu-8g; set Gres=gpu:h100:8, and Type=h100 in gres.conf`})
 	}
 	if l.Version.AtLeast(26, 5) { // A8: there the old key has no effect
 		mistakes = append(mistakes, mistake{
 			"PartitionName=train Nodes=alpha-a3-[0-7] State=UP Exclusive=NODE", "PartitionName=DEFAULT Exclusive=NO\nPartitionName=train Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE",
-			`slurm.conf:\d+: PartitionName=train: shares its nodes .*; add Exclusive=NODE`,
+			`slurm.conf: PartitionName=train: shares its nodes .*; add Exclusive=NODE`,
 		})
 	}
 	for _, m := range mistakes {

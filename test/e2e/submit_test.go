@@ -39,6 +39,8 @@ func TestJobSubmitLuaRejectsImpossibleJobsAndWarns(t *testing.T) {
 		{"-p open,near --time=61", false, "the job can start only in its other partitions; partition open: nodes stay for at most 01:00:00"},
 		{"-p open,fixed --time=61 --gpus=1", true, "partition fixed: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
 		{"-p open -N1 : -p open -N5", true, "partition open: the job needs more nodes than there are; use --nodes=4 or fewer"},
+		{"-p open --comment=slurmflex:wait=2h,hold", false, ""},
+		{"-p open --comment=slurmflex:wiat=2h", false, "partition open: slurmflex ignores slurmflex:wiat=2h in --comment"},
 		{`-p open --comment="]]%s --job-name=%d'$(true)`, false, ""},
 	} {
 		text, err := l.Client(t.Context(), "sbatch", append([]string{"--hold", "--wrap", "true"}, strings.Fields(c.args)...)...).CombinedOutput()

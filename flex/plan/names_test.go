@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/test/scenetest"
 )
 
 // K4: jobs that wait at Google keep a nodeset's nodes from more important ones.
@@ -29,6 +31,7 @@ func TestNodesetWithoutNodesForAMoreImportantJobIsNamed(t *testing.T) {
 	assert.False(t, named(func(w waitingPending) { w.Snap.Jobs[2].Priority = 5 }), "it is the least important one")
 	assert.False(t, named(func(w waitingPending) { w.Snap.Jobs[2].Priority = 0 }), "it is held")
 	assert.False(t, named(func(w waitingPending) { w.Snap.Reservations = w.Snap.Reservations[:2] }), "two nodes are free")
+	assert.False(t, named(func(w waitingPending) { w.Snap.Unseen[scenetest.US] = errors.New("503") }), "nothing is known of its nodes")
 }
 
 // K9: the time limit was raised after Google had granted machines with a shorter lease.

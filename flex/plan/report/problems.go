@@ -285,7 +285,7 @@ func (f *findings) fullSets(held []demand.Wait) {
 	open, behind, reported := map[string]int{}, map[string]*slurm.Job{}, map[string]bool{}
 	for _, m := range f.Nodes {
 		switch d := m.Door; {
-		case m.IsOpenToPlans():
+		case m.IsOpenToPlans(), m.IsUnread: // a node that is unread may have become free
 			open[m.Set.Name]++
 		case d == nil || d.Job == nil || !d.Job.State.Waits() || f.AnyPresent(d.Nodes):
 		case behind[m.Set.Name] == nil || d.Job.Priority < behind[m.Set.Name].Priority:

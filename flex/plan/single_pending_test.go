@@ -73,11 +73,17 @@ func TestRequestIsKeptForTheJobThatTakesItsMachine(t *testing.T) {
 // The machine may be created in the moment when its job leaves: it is offered to the waiting job.
 func TestNewMachineOfACancelledJobIsKeptForAWaitingOne(t *testing.T) {
 	w := oneAway()
+	closed := w.Snap.Reservations[0].Nodes
 	w.Snap.Groups[0].Requests[0].State, w.Snap.Groups[0].TargetSize = mig.Succeeded, 3
 	for i := range w.Machines("alpha-a3-[0-1,3]", w.Snap.Groups[0].Name) {
 		w.Snap.Instances[i].Created = noon.Add(-30 * time.Second)
 	}
 	assert.NotContains(t, w.inCompute(), "delete instances")
+	w.Snap.Promises = false
+	assert.NotContains(t, w.inCompute(), "delete instances", "a hook, or gc, beside the daemon")
+	w.Snap.Reservations[0].Nodes = scenetest.Names("alpha-a3-[0-2]")
+	assert.Contains(t, w.inCompute(), "delete instances alpha-a3-3 of", "no cover: no daemon keeps it")
+	w.Snap.Reservations[0].Nodes, w.Snap.Promises = closed, true
 	limit := w.Snap.Jobs[2].Limit
 	w.Snap.Jobs[2].Limit = slurm.ParseLimit("UNLIMITED")
 	assert.Contains(t, w.inCompute(), "delete instances alpha-a3-3 of", "a job without a limit may outlast the lease")

@@ -76,6 +76,8 @@ func (b *budget) useless(in scene.Machine) (why string) {
 		return ""
 	case m != nil && m.Power == scene.Off && len(m.Holders) == 0 && (stopped || m.IsPoweredDown(in)):
 		return "Slurm has powered its nodes down"
+	case m != nil && m.Power == scene.Off && len(m.Holders) == 0 && b.isTheDaemons(in):
+		return ""
 	case m != nil && m.Power == scene.Off && len(m.Holders) == 0:
 		return b.unasked("its node is powered down, and Slurm does not know that it ever was up")
 	case m != nil && stopped && (m.Power == scene.Rising || m.State.Has(slurm.NotResponding)):
@@ -88,4 +90,15 @@ func (b *budget) useless(in scene.Machine) (why string) {
 		return b.unasked("the configuration knows no node of that name")
 	}
 	return ""
+}
+
+// isTheDaemons reports whether the daemon may keep the machine, which has not registered, for a job
+// that waits. Only the daemon hands out such machines. Its cover shows other processes that it runs, or
+// has run until a few minutes ago.
+func (b *budget) isTheDaemons(in scene.Machine) bool {
+	m := in.Node
+	return !b.Seen.Promises && m.Cover && in.Origin.ForJobs() && !b.IsOld(in.Created, scene.OrphanedAfter) &&
+		slices.ContainsFunc(b.Queue(), func(j *slurm.Job) bool {
+			return j.State.Waits() && j.Priority > 0 && slices.Contains(b.PlacesOf(nil, j), m.Set)
+		})
 }

@@ -226,6 +226,8 @@ func StateOf(in scene.Machine) State {
 		return Starting
 	case len(holders) > 0 && state == Idle: // its job is suspended
 		return Running
+	case state == Deleting && len(holders) == 0 && in.Node.Cover && in.Node.Power == scene.Off && !in.Node.IsPoweredDown(in) && !in.Stopped() && in.Origin.ForJobs():
+		return Booting // its job has left it, and another may get it
 	}
 	return state
 }

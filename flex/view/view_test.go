@@ -181,6 +181,13 @@ func TestRowStateFollowsMachinesAndRequests(t *testing.T) {
 		"machines that Slurm has powered down": {
 			func(s *world) { s.machines("alpha-a3-job-812", "alpha-a3-0", time.Hour) }, Deleting,
 		},
+		"machines that boot, and that their job has left to others": {
+			func(s *world) {
+				s.reserve(memo.CoverReservation("alpha", memo.BusyCover, noon), "alpha-a3-0", time.Time{}).End = at(24 * 60)
+				s.machines("alpha-a3-job-812", "alpha-a3-0", time.Hour)
+				s.Snap.Groups[2].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 812}
+			}, Booting,
+		},
 		"a request with all its machines created": {
 			func(s *world) {
 				s.Nodes("alpha-a3-0", "IDLE+CLOUD")

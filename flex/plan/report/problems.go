@@ -61,7 +61,7 @@ func (f *findings) abandonedCovers() {
 			continue
 		}
 		f.Add("cover-without-daemon", h.Name, "reservation %s keeps jobs from powered-down nodes, and no daemon has kept it up since %s: start the daemon; without it Slurm deletes the reservation, and jobs wait CONFIGURING again",
-			h.Name, h.Raised.UTC().Format("15:04:05"))
+			h.Name, h.AbandonedAt.UTC().Format("15:04:05"))
 	}
 }
 

@@ -13,10 +13,11 @@ type Hold struct {
 	*slurm.Reservation
 	memo.Hold
 
-	// Of a cover: the earliest time at which a daemon can last have raised its purge_comp, and whether no
-	// daemon maintains it any longer.
-	Raised    time.Time
-	Abandoned bool
+	// Of a cover: the earliest time at which a daemon can last have raised its purge_comp, the time at which
+	// a daemon would have raised it again, and whether no daemon maintains it any longer.
+	Raised      time.Time
+	AbandonedAt time.Time
+	Abandoned   bool
 }
 
 // addHolds parses our reservations and records which nodes are reserved.
@@ -25,7 +26,8 @@ func (s builder) addHolds() {
 		r := &s.Seen.Reservations[i]
 		h := Hold{Reservation: r, Hold: memo.ParseHold(s.Config.Cluster, r.Name)}
 		h.Raised = h.Start.Add(h.Purge() - memo.CoverGrace - time.Minute)
-		h.Abandoned = s.IsOld(h.Raised, memo.CoverAbandoned+s.Config.Options.Interval)
+		h.AbandonedAt = h.Raised.Add(memo.CoverAbandoned + s.Config.Options.Interval)
+		h.Abandoned = s.IsOld(h.AbandonedAt, 0)
 		if h.Kind != memo.NoHold {
 			s.Holds = append(s.Holds, h)
 		}

@@ -201,3 +201,34 @@ func TestJobThatSlurmPlansOnNodesReservedForOthersGetsFreeNodes(t *testing.T) {
 		assert.Equal(t, served, strings.Contains(got, "reserve alpha-a3-[2-3] from"), got)
 	}
 }
+
+// The more important job would not end before others use the nodes, so no node is kept for it there.
+func TestNodesReservedBeforeAMoreImportantJobWouldEndAreNotKeptForIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		planned string
+		later   bool
+		door    string
+	}{
+		"planned there":         {"alpha-a3-[0-1]", false, "alpha-a3-[0-1]"},
+		"planned elsewhere too": {"alpha-a3-[1,3]", false, "alpha-a3-[0-1]"},
+		"planned for later":     {"alpha-a3-[0,3]", true, "alpha-a3-[0-1]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newUnasked()
+			w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
+			w.reserve("maintenance", 40*time.Minute, "alpha-a3-[0-1]", "MAINT")
+			w.Snap.Reservations[1].End = noon.Add(2 * time.Hour)
+			w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{ID: 10, State: slurm.JobRunning, Partition: "train", User: "ann", Nodes: []string{"alpha-a3-2"}})
+			w.Snap.Nodes[2].State = slurm.ParseState("ALLOCATED+CLOUD")
+			long := w.another(9)
+			long.Priority, long.Planned = w.job().Priority+1, scenetest.Names("alpha-a3-[0-1]")
+			w.job().Limit.Duration, w.job().Planned = 10*time.Minute, scenetest.Names(test.planned)
+			if test.later {
+				w.job().Start = noon.Add(25 * time.Hour)
+			}
+			got := w.inSlurm()
+			assert.Contains(t, got, "reserve "+test.door+" from")
+			assert.NotContains(t, got, "have job 9 use")
+		})
+	}
+}

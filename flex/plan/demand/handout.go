@@ -72,7 +72,8 @@ func handOut(s *scene.Scene) handed {
 			}
 		case !h.isLater(j):
 			for _, name := range j.Planned {
-				planned[name] = true
+				m := h.Node(name)
+				planned[name] = planned[name] || m == nil || !isForOthers(s, m, j)
 			}
 		}
 	}

@@ -172,9 +172,9 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 		}
 		return false
 	}
-	if why = h.obstacleAt(j, p.set); why != "" && isFirst {
+	if why = h.obstacleAt(j, p); why != "" && isFirst {
 		p = h.elsewhere(j, p, h.sets)
-		why = h.obstacleAt(j, p.set)
+		why = h.obstacleAt(j, p)
 	}
 	if why != "" {
 		h.holdBack(j, p.set, why)
@@ -182,7 +182,7 @@ func (h *handout) placeJob(j *slurm.Job, address string, isFirst bool) bool {
 	}
 	names := p.names
 	if !isFirst {
-		if names = h.fitting(p.set, j, nil); len(names) < len(p.names) {
+		if names = h.unkept(j, p.set, h.fitting(p.set, j, nil)); len(names) < len(p.names) {
 			return false
 		}
 		names = names[:len(p.names)]
@@ -249,7 +249,7 @@ func (h *handout) placeComponents(id uint32, has map[string]bool) {
 			h.leaveUnplanned(j, why)
 			return
 		}
-		if why = h.obstacleAt(j, p.set); why != "" || !h.mayHaveDoor(j, 0) || h.isTaken(p.names, j.Address()) {
+		if why = h.obstacleAt(j, p); why != "" || !h.mayHaveDoor(j, 0) || h.isTaken(p.names, j.Address()) {
 			h.free = free
 			h.holdBack(j, p.set, why)
 			return
@@ -319,9 +319,9 @@ func (h *handout) leaveUnplanned(j *slurm.Job, why string) {
 	h.keepFor(j)
 }
 
-// obstacleAt returns why a planned job gets no door in the nodeset now; empty if it may.
-func (h *handout) obstacleAt(j *slurm.Job, set *config.NodeSet) string {
-	places, crowded := h.places(j), h.crowdedSince(j)
+// obstacleAt returns why a planned job gets no door there now; empty if it may.
+func (h *handout) obstacleAt(j *slurm.Job, p plan) string {
+	set, places, crowded := p.set, h.places(j), h.crowdedSince(j)
 	switch {
 	case isClosed(h.Scene, j, set):
 		return closedPartition
@@ -330,7 +330,7 @@ func (h *handout) obstacleAt(j *slurm.Job, set *config.NodeSet) string {
 		return fmt.Sprintf("no cheaper nodeset has free nodes that are certain to fit it, and on_demand_after keeps it from nodeset %s until %s",
 			set.Name, crowded.Add(h.Config.Options.OnDemandAfter).UTC().Format(time.RFC3339))
 	}
-	return cmp.Or(h.keptFrom(j, set), h.limits.obstacle(j, set))
+	return cmp.Or(h.keptFrom(j, p), h.limits.obstacle(j, set))
 }
 
 // isDear reports whether on_demand_after still keeps a job from the nodeset, after that time: it is on
@@ -341,18 +341,22 @@ func (h *handout) isDear(places []*config.NodeSet, set *config.NodeSet, waited t
 }
 
 // elsewhere returns nodes for a job that gets no door where Slurm has planned it, in another one of sets
-// where it is certain to fit; otherwise its plan.
+// where it is certain to fit, or beside the nodes that are kept for a more important job; otherwise its plan.
 func (h *handout) elsewhere(j *slurm.Job, p plan, sets map[*config.NodeSet]bool) plan {
 	for _, set := range h.places(j) {
-		if !sets[set] || set == p.set || !h.surelyTakes(j, set) || h.obstacleAt(j, set) != "" {
+		if !sets[set] || set == p.set && h.keptFrom(j, p) == "" || !h.surelyTakes(j, set) {
 			continue
 		}
 		planned := slices.DeleteFunc(slices.Clone(j.Planned), func(name string) bool {
 			m := h.Node(name)
 			return m == nil || m.Set != set || !h.isPlannable(m, j) || h.isLater(j) && !slices.Contains(h.free[set], name)
 		})
-		if names := h.fitting(set, j, planned); len(names) >= j.NodeCount {
-			return plan{set, slices.Sorted(slices.Values(names[:j.NodeCount]))}
+		names := h.unkept(j, set, h.fitting(set, j, planned))
+		if len(names) < j.NodeCount {
+			continue
+		}
+		if other := (plan{set, slices.Sorted(slices.Values(names[:j.NodeCount]))}); h.obstacleAt(j, other) == "" {
+			return other
 		}
 	}
 	return p

@@ -61,13 +61,23 @@ func (h *handout) isOpen(m *scene.Node) bool {
 	return m.IsOpenToPlans() && !h.isWanted(m.Name)
 }
 
-// keptFrom returns for which more important job the free nodes of the nodeset are kept; empty for none.
-func (h *handout) keptFrom(j *slurm.Job, set *config.NodeSet) string {
-	by := h.short[set]
-	if by == nil || scene.ByImportance(by, j) >= 0 {
+// keptFrom returns for which more important job one of the plan's nodes is kept; empty for none.
+func (h *handout) keptFrom(j *slurm.Job, p plan) string {
+	by := h.short[p.set]
+	if by == nil || scene.ByImportance(by, j) >= 0 || len(p.names) > 0 && len(h.unkept(j, p.set, p.names)) == len(p.names) {
 		return ""
 	}
-	return fmt.Sprintf("free nodes of nodeset %s are kept for job %s, which is more important and needs %d", set.Name, by.Name(), by.NodeCount)
+	return fmt.Sprintf("free nodes of nodeset %s are kept for job %s, which is more important and needs %d", p.set.Name, by.Name(), by.NodeCount)
+}
+
+// unkept returns those names of the nodeset's nodes that are kept for no more important job. Others may
+// have reserved nodes before that job would end.
+func (h *handout) unkept(j *slurm.Job, set *config.NodeSet, names []string) []string {
+	by := h.short[set]
+	if by == nil || scene.ByImportance(by, j) >= 0 {
+		return names
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isForOthers(h.Scene, h.Node(name), by) })
 }
 
 // isTaken reports whether one of the nodes is behind another door, or kept for another job that was

@@ -56,8 +56,8 @@ func (h *handout) unasked() (all []Wait) {
 		case short != nil:
 			wait.NodeSet, wait.Region = short.set.Name, short.set.Region
 			wait.Obstacle, wait.Frees = counts.text(short, j), short.frees
-		case h.keptFrom(j, places[0]) != "":
-			wait.Obstacle = h.keptFrom(j, places[0])
+		case h.keptFrom(j, plan{set: places[0]}) != "":
+			wait.Obstacle = h.keptFrom(j, plan{set: places[0]})
 		default:
 			wait.Obstacle = "Slurm has not planned it yet"
 			if wait.Since = h.Seen.Unasked[j.ID]; wait.Since.IsZero() {

@@ -232,3 +232,17 @@ func TestNodesReservedBeforeAMoreImportantJobWouldEndAreNotKeptForIt(t *testing.
 		})
 	}
 }
+
+// Slurm plans no job for the horizon that would not end before others use the nodes, although it would if
+// it started now.
+func TestJobThatSlurmCannotPlanBeforeALaterReservationGetsFreeNodes(t *testing.T) {
+	w := newUnasked()
+	w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
+	w.reserve("maintenance", 24*time.Hour, "alpha-a3-[0-3]", "MAINT")
+	w.Snap.Reservations[1].End = noon.Add(26 * time.Hour)
+	w.job().Planned, w.job().Start, w.job().Limit.Duration = nil, time.Time{}, 10*time.Hour
+	w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-3 * time.Minute)}
+	assert.Contains(t, w.inSlurm(), "have job 7 use")
+	w.job().Limit.Duration = 25 * time.Hour
+	assert.NotContains(t, w.inSlurm(), "have job 7 use")
+}

@@ -78,7 +78,7 @@ func handOut(s *scene.Scene) handed {
 		}
 	}
 	for _, m := range s.Nodes {
-		if opensEarly(s, m) {
+		if misleads(s, m) {
 			h.spares[m.Set] = h.sets[m.Set]
 		}
 		if h.sets[m.Set] && m.Cold && m.IsOpenToPlans() && !planned[m.Name] && m.Changed == nil {

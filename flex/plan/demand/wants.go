@@ -38,10 +38,11 @@ func (h *handout) isUnclaimed(m *scene.Node) bool {
 		!h.IsOld(m.Machines[0].Created, scene.OrphanedAfter)
 }
 
-// opensEarly reports whether Slurm may plan jobs on the node before the horizon: others have reserved it until
-// then, and no cover closes it afterwards.
-func opensEarly(s *scene.Scene, m *scene.Node) bool {
-	return slices.ContainsFunc(m.Others, func(r *slurm.Reservation) bool { return r.End.Before(s.Horizon) })
+// misleads reports whether Slurm may not plan jobs on the node for the horizon: others have reserved it until
+// before the horizon, and no cover closes it afterwards, or from a time later than the horizon, too early for a job
+// that starts then, but perhaps not for one that starts now.
+func misleads(s *scene.Scene, m *scene.Node) bool {
+	return slices.ContainsFunc(m.Others, func(r *slurm.Reservation) bool { return r.End.Before(s.Horizon) || r.Start.After(s.Horizon) })
 }
 
 // forOthers returns a reservation of the node that is not ours and has started, or starts before the job

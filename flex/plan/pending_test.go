@@ -492,6 +492,14 @@ func TestCoverIsMadeRaisedMovedAndReplaced(t *testing.T) {
 			w.reserve("adm", 2*time.Hour, "alpha-a3-[0-1]", "MAINT")
 			w.Snap.Reservations[1].End = noon.Add(24 * time.Hour)
 		}, "change reservation COVER to alpha-a3-[2-3]"},
+		"without those whose users may start early": {func(w waitingPending) {
+			w.reserve("adm", 2*time.Hour, "alpha-a3-[0-1]", "FLEX")
+			w.Snap.Reservations[1].End = noon.Add(3 * time.Hour)
+		}, "change reservation COVER to alpha-a3-[2-3]"},
+		"with those whose users may start early and ignore covers": {func(w waitingPending) {
+			w.reserve("adm", 2*time.Hour, "alpha-a3-[0-1]", "FLEX", "MAINT")
+			w.Snap.Reservations[1].End = noon.Add(3 * time.Hour)
+		}, ""},
 		"with nodes under maintenance":           {func(w waitingPending) { w.reserve("adm", -time.Hour, "alpha-a3-[0-3]", "IGNORE_JOBS", "MAINT") }, ""},
 		"with nodes in a reservation that laps":  {func(w waitingPending) { w.reserve("adm", -time.Hour, "alpha-a3-[0-3]", "OVERLAP") }, ""},
 		"without nodes that others use by users": {func(w waitingPending) { w.reserve("adm", -time.Hour, "alpha-a3-[0-1]", "SPEC_NODES") }, "change reservation COVER to alpha-a3-[2-3]"},

@@ -51,14 +51,15 @@ func (s builder) addHolds() {
 	s.addLostDoors()
 }
 
-// staysOpen reports whether no cover may close the nodes of another's reservation. While it lasts, its jobs
-// obey covers, unless it has the flag MAINT or OVERLAP. If it starts later and lasts beyond the horizon, Slurm plans
-// no job there, but may start jobs that end before it.
+// staysOpen reports whether no cover may close the nodes of another's reservation. Its jobs obey covers, unless
+// it has the flag MAINT or OVERLAP, and may run while it lasts; with FLEX earlier. If it starts later and lasts
+// beyond the horizon, Slurm plans no job there, but may start jobs that end before it.
 func (s builder) staysOpen(r *slurm.Reservation) bool {
-	if r.Start.After(s.Seen.Now) {
-		return !r.Start.After(s.Horizon) && r.End.After(s.Horizon)
+	isLater := r.Start.After(s.Seen.Now)
+	if slices.Contains(r.Flags, "MAINT") || slices.Contains(r.Flags, "OVERLAP") {
+		return isLater && !r.Start.After(s.Horizon) && r.End.After(s.Horizon)
 	}
-	return !slices.Contains(r.Flags, "MAINT") && !slices.Contains(r.Flags, "OVERLAP")
+	return !isLater || slices.Contains(r.Flags, "FLEX") || !r.Start.After(s.Horizon) && r.End.After(s.Horizon)
 }
 
 // addLostDoors adds a door without nodes for each waiting job whose door slurmctld no longer has, for

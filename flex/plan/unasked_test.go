@@ -246,3 +246,13 @@ func TestJobThatSlurmCannotPlanBeforeALaterReservationGetsFreeNodes(t *testing.T
 	w.job().Limit.Duration = 25 * time.Hour
 	assert.NotContains(t, w.inSlurm(), "have job 7 use")
 }
+
+func TestJobGetsNodesOfAnotherPartitionIfOthersReserveThePlannedOnes(t *testing.T) {
+	for starts, door := range map[time.Duration]string{40 * time.Minute: "alpha-eu-[0-1]", 90 * time.Minute: "alpha-us-[0-1]"} {
+		w := newSeveralPlaces()
+		w.reserve("maintenance", starts, "alpha-us-[0-1]", "MAINT")
+		w.Snap.Reservations[1].End = noon.Add(3 * time.Hour)
+		w.job().Planned = scenetest.Names("alpha-us-[0-1]")
+		assert.Contains(t, w.reservations(), "reserve "+door+" from")
+	}
+}

@@ -751,7 +751,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that Slurm has just not planned gets nodes that it has not planned", "flex/plan/demand/plans.go",
-		"p.set == nil && (why != \"\" || h.isOverdue(j)) {", "p.set == nil {", planner,
+		"case why != \"\" || h.isOverdue(j):", "default:", planner,
 	},
 	{
 		"a limit forgets the doors that have no request yet", "flex/plan/demand/budgets.go",

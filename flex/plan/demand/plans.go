@@ -67,11 +67,9 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 		first := h.fitting(p.set, j, without(p.names, without(p.names, h.free[p.set])))
 		p.names = first[:min(len(first), len(j.Planned))]
 	}
-	if first := h.Node(j.Planned[0]); !h.isLater(j) && len(p.names) == 0 && first != nil {
-		if r := forOthers(h.Scene, first, j); r != nil {
-			return plan{}, fmt.Sprintf("%s %s reserved for others from %s to %s, before it would end",
-				slurm.Fold(j.Planned), be(len(j.Planned)), r.Start.UTC().Format(time.RFC3339), r.End.UTC().Format(time.RFC3339))
-		}
+	if r := h.barrier(j); r != nil && len(p.names) == 0 {
+		return plan{}, fmt.Sprintf("%s %s reserved for others from %s to %s, before it would end",
+			slurm.Fold(j.Planned), be(len(j.Planned)), r.Start.UTC().Format(time.RFC3339), r.End.UTC().Format(time.RFC3339))
 	}
 	if h.isLater(j) && !j.IsTasks() || len(p.names) == 0 {
 		return plan{}, fmt.Sprintf("Slurm has planned it for %s on %s", j.Start.UTC().Format(time.RFC3339), slurm.Fold(j.Planned))
@@ -98,9 +96,24 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 	return p, ""
 }
 
-// planOrSpares returns the plan for a job, or free nodes where others rest and Slurm cannot plan it.
+// barrier returns a reservation of others that keeps the job from the first node that Slurm has planned for it;
+// nil if there is none.
+func (h *handout) barrier(j *slurm.Job) *slurm.Reservation {
+	if len(j.Planned) == 0 || h.isLater(j) || h.Node(j.Planned[0]) == nil {
+		return nil
+	}
+	return forOthers(h.Scene, h.Node(j.Planned[0]), j)
+}
+
+// planOrSpares returns the plan for a job, or free nodes where Slurm cannot plan it, because others rest, or
+// does not, because it does not know that the job cannot start on the planned nodes now.
 func (h *handout) planOrSpares(j *slurm.Job) (p plan, why string) {
-	if p, why = h.planOf(j); p.set == nil && (why != "" || h.isOverdue(j)) {
+	p, why = h.planOf(j)
+	switch {
+	case p.set != nil:
+	case h.barrier(j) != nil:
+		p = h.elsewhere(j, p, h.sets)
+	case why != "" || h.isOverdue(j):
 		p = h.elsewhere(j, p, h.spares)
 	}
 	return p, why

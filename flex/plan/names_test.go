@@ -32,6 +32,10 @@ func TestNodesetWithoutNodesForAMoreImportantJobIsNamed(t *testing.T) {
 	assert.False(t, named(func(w waitingPending) { w.Snap.Jobs[2].Priority = 0 }), "it is held")
 	assert.False(t, named(func(w waitingPending) { w.Snap.Reservations = w.Snap.Reservations[:2] }), "two nodes are free")
 	assert.False(t, named(func(w waitingPending) { w.Snap.Unseen[scenetest.US] = errors.New("503") }), "nothing is known of its nodes")
+	assert.False(t, named(func(w waitingPending) {
+		w.reserve("maintenance", 40*time.Minute, "alpha-a3-[0-3]", "MAINT")
+		w.Snap.Reservations[3].End, w.Snap.Jobs[0].Limit.Duration, w.Snap.Jobs[1].Limit.Duration = noon.Add(2*time.Hour), 10*time.Minute, 10*time.Minute
+	}), "it would not end before others use the nodes")
 }
 
 // K9: the time limit was raised after Google had granted machines with a shorter lease.

@@ -73,7 +73,7 @@ func handOut(s *scene.Scene) handed {
 		case !h.isLater(j):
 			for _, name := range j.Planned {
 				m := h.Node(name)
-				planned[name] = planned[name] || m == nil || !isForOthers(s, m, j)
+				planned[name] = planned[name] || m == nil || !IsForOthers(s, m, j)
 			}
 		}
 	}
@@ -290,7 +290,7 @@ func (h *handed) isWanted(node string) bool {
 // waits no longer has left its place in a shared request with a lease that is long enough.
 func (h *handout) isPlannable(m *scene.Node, j *slurm.Job) bool {
 	switch {
-	case !m.Cold, isForOthers(h.Scene, m, j):
+	case !m.Cold, IsForOthers(h.Scene, m, j):
 		return false
 	case m.IsCold():
 		return true

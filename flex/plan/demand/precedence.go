@@ -34,7 +34,7 @@ func (h *handout) keepFor(j *slurm.Job) {
 	for _, set := range h.places(j) {
 		fit, all := 0, 0
 		for _, m := range h.Nodes {
-			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || isForOthers(h.Scene, m, j) || m.IsWithdrawn() {
+			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || IsForOthers(h.Scene, m, j) || m.IsWithdrawn() {
 				continue
 			}
 			all++
@@ -77,7 +77,7 @@ func (h *handout) unkept(j *slurm.Job, set *config.NodeSet, names []string) []st
 	if by == nil || scene.ByImportance(by, j) >= 0 {
 		return names
 	}
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isForOthers(h.Scene, h.Node(name), by) })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !IsForOthers(h.Scene, h.Node(name), by) })
 }
 
 // isTaken reports whether one of the nodes is behind another door, or kept for another job that was

@@ -79,7 +79,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 			return DoorUnsure, ""
 		case m.Door != d || len(m.Holders) > 1 || (m.State.Has(slurm.PoweringDown) || m.IsWithdrawn() && !queued) && !m.IsChecked:
 			return DoorBroken, "node " + name + " can be used no more"
-		case !d.Opened && !queued && isForOthers(s, m, d.Job):
+		case !d.Opened && !queued && IsForOthers(s, m, d.Job):
 			return DoorBroken, "node " + name + " is reserved for others before its job would end"
 		case m.State.IsUp():
 			up++
@@ -121,7 +121,7 @@ func isQueued(s *scene.Scene, d *scene.Door) bool {
 // waits for them at Google.
 func Withdrawn(s *scene.Scene, d *scene.Door) (names []string) {
 	for _, m := range s.NodesNamed(d.Nodes) {
-		if (m.IsWithdrawn() || d.Job != nil && isForOthers(s, m, d.Job)) && isQueued(s, d) {
+		if (m.IsWithdrawn() || d.Job != nil && IsForOthers(s, m, d.Job)) && isQueued(s, d) {
 			names = append(names, m.Name)
 		}
 	}

@@ -119,7 +119,7 @@ func (t stocks) count(set *config.NodeSet, j *slurm.Job, isKnown bool) *stock {
 		case isKnown && !j.FitsAlike(*m.Node):
 			of.others[unfit]++
 			continue
-		case isForOthers(t.scene, m, j):
+		case IsForOthers(t.scene, m, j):
 			of.others[reserved]++
 		case t.isFree(m):
 			of.free++

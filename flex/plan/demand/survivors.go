@@ -57,7 +57,7 @@ func (w *Wanted) AreCovered(job *slurm.Job) bool {
 // can close it.
 func survives(s *scene.Scene, m *scene.Node, j *slurm.Job) bool {
 	_, known := s.FreeUntil(m)
-	return known && m.Set.Flex.Salvage && !m.Static && m.Power == scene.On && !m.IsWithdrawn() && !m.Doubted && !m.IsUnread && !m.Foreign && !isForOthers(s, m, j) &&
+	return known && m.Set.Flex.Salvage && !m.Static && m.Power == scene.On && !m.IsWithdrawn() && !m.Doubted && !m.IsUnread && !m.Foreign && !IsForOthers(s, m, j) &&
 		!m.State.Has(slurm.PowerDown) && !m.Machines[0].Stopped() &&
 		!slices.ContainsFunc(m.Holders, func(other *slurm.Job) bool { return other.ID != j.ID })
 }

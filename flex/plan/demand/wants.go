@@ -56,8 +56,8 @@ func forOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) *slurm.Reservation {
 	return nil
 }
 
-// isForOthers reports whether there is such a reservation.
-func isForOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) bool { return forOthers(s, m, j) != nil }
+// IsForOthers reports whether there is such a reservation.
+func IsForOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) bool { return forOthers(s, m, j) != nil }
 
 // isWarm reports whether the node is idle and available to any job.
 func isWarm(m *scene.Node) bool {

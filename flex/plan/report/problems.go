@@ -280,26 +280,29 @@ func (f *findings) stuck(held []demand.Wait) {
 }
 
 // fullSets reports the nodesets with too few nodes: a job lacks nodes there, while a less important job
-// waits for machines of some. Google's queue has no such limit.
+// waits for machines of some, which the job could use, too. Google's queue has no such limit.
 func (f *findings) fullSets(held []demand.Wait) {
-	open, behind, reported := map[string]int{}, map[string]*slurm.Job{}, map[string]bool{}
+	open, behind, reported := map[string]int{}, map[string]*scene.Door{}, map[string]bool{}
 	for _, m := range f.Nodes {
 		switch d := m.Door; {
 		case m.IsOpenToPlans(), m.IsUnread: // a node that is unread may have become free
 			open[m.Set.Name]++
 		case d == nil || d.Job == nil || !d.Job.State.Waits() || f.AnyPresent(d.Nodes):
-		case behind[m.Set.Name] == nil || d.Job.Priority < behind[m.Set.Name].Priority:
-			behind[m.Set.Name] = d.Job
+		case behind[m.Set.Name] == nil || d.Job.Priority < behind[m.Set.Name].Job.Priority:
+			behind[m.Set.Name] = d
 		}
 	}
 	for _, w := range held {
 		j, less := f.Jobs[w.Job], behind[w.NodeSet]
-		if w.Barred || less == nil || j.Priority <= less.Priority || open[w.NodeSet] >= j.NodeCount || reported[w.NodeSet] {
+		if w.Barred || less == nil || j.Priority <= less.Job.Priority || open[w.NodeSet] >= j.NodeCount || reported[w.NodeSet] {
+			continue
+		}
+		if !slices.ContainsFunc(f.NodesNamed(less.Nodes), func(m *scene.Node) bool { return !demand.IsForOthers(f.Scene, m, j) }) {
 			continue
 		}
 		reported[w.NodeSet] = true
 		f.Add("nodeset-full", w.NodeSet, "nodeset %s has too few nodes: job %s has no request, and less important job %s waits at Google: raise node_count_dynamic_max, or cancel one of them",
-			w.NodeSet, j.Name(), less.Name())
+			w.NodeSet, j.Name(), less.Job.Name())
 	}
 }
 

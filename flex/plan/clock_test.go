@@ -93,6 +93,9 @@ func TestFreePlacesLimitRenewals(t *testing.T) {
 	in("all where there are places", seen(due("alpha-one-[0-1]")), "set nodes alpha-one-[0-1] power_down")
 	cfg.Options.MaxActiveRequests = 1
 	in("a drained one takes no place", seen(due("alpha-one-1"), because("alpha-one-0", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "burnt")), "set nodes alpha-one-1 power_down")
+	in("nor does one under maintenance", seen(due("alpha-one-1"), nodes("alpha-one-0", "IDLE+CLOUD+MAINTENANCE+POWERED_DOWN"),
+		reserved("adm", "alpha-one-0", noon.Add(-time.Hour)), func(s *setting) { s.Reservations[len(s.Reservations)-1].Flags = []string{"MAINT"} }),
+		"set nodes alpha-one-1 power_down")
 }
 
 // G1

@@ -2,6 +2,7 @@ package sweeps
 
 import (
 	"fmt"
+	"slices"
 
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/demand"
@@ -52,7 +53,7 @@ func renewStatic(s *Step) {
 func placesOfStatic(w *demand.Wanted) rules.Places {
 	p := rules.PlacesNow(w)
 	for _, m := range w.Nodes {
-		if m.Static && m.Owner == nil && (m.Power == scene.Off && comesBack(m) || m.Power == scene.Rising) &&
+		if m.Static && m.Owner == nil && (m.Power == scene.Off && comesBack(w.Scene, m) || m.Power == scene.Rising) &&
 			len(m.Requests) == 0 {
 			p.Take(renewal(w, m))
 		}
@@ -62,13 +63,14 @@ func placesOfStatic(w *demand.Wanted) rules.Places {
 
 // comesBack reports whether a static node that is off will be powered up, perhaps only once Slurm
 // has powered it down, the reservation for the end of its lease is deleted, or it is resumed.
-func comesBack(m *scene.Node) bool {
+func comesBack(s *scene.Scene, m *scene.Node) bool {
 	if m.State.Has(slurm.PoweringDown) {
 		return true
 	}
+	isForOthers := slices.ContainsFunc(m.Others, func(r *slurm.Reservation) bool { return !r.Start.After(s.Seen.Now) })
 	_, resumes := bootedTooLate(m)
 	return (m.State.Base != slurm.Down || resumes || memo.IsLost(m.Reason)) && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail) &&
-		!(m.State.Has(slurm.Maintenance) && m.Foreign)
+		!(m.State.Has(slurm.Maintenance) && isForOthers)
 }
 
 // renewal returns the claim that a static node would have after it is powered down and up again.

@@ -6,12 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
+// It lacks the job's name (%j), into which an owner writes rows.
 func TestSqueueFormat(t *testing.T) {
-	require.NotContains(t, SqueueFormat("m4rk"), "%j", "an owner writes rows into the job's name")
 	require.Equal(t, "%A|%i|%K|%l|%T|%N|%S|%Q|%P|m4rk<%u>m4rk|m4rk<%a>m4rk|%D|%C|%c|%m|%Y|m4rk<%n>m4rk|m4rk<%x>m4rk|%v|m4rk<%f>m4rk|m4rk<%b>m4rk|m4rk<%r>m4rk", SqueueFormat("m4rk"))
 }
 
@@ -189,18 +188,6 @@ func FuzzNoTextOfAnOwnerForgesARow(f *testing.F) {
 		require.Equal(t, want, jobs[0], "nothing else of its own row")
 		require.NotRegexp(t, `[[:cntrl:]|]`, jobs[0].Reason+jobs[0].Account)
 	})
-}
-
-// C18: users do not know the raw id of an array task.
-func TestJobIsNamedAsInSqueue(t *testing.T) {
-	for name, job := range map[string]Job{
-		"812":         {ID: 812, ArrayID: 812},
-		"900_3":       {ID: 903, ArrayID: 900, ArrayTask: "3"},
-		"900_[1-3%2]": {ID: 900, ArrayID: 900, ArrayTask: "1-3%2"},
-		"812+1":       {ID: 813, ArrayID: 813, HetID: 812, HetOffset: 1},
-	} {
-		assert.Equal(t, name, job.Name())
-	}
 }
 
 func TestParseJobAddress(t *testing.T) {

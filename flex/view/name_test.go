@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// C18: users do not know the raw id of an array task.
 func TestJobNamesMatchSqueue(t *testing.T) {
 	for name, test := range map[string]struct {
 		job           Job

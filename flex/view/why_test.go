@@ -253,6 +253,12 @@ var stories = []struct {
 		s.pending(816, "JobHeldAdmin")
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Requeued, At: at(-26 * 60), Reason: "no capacity"}.String()
 	}, "816"},
+	{"a job that Slurm holds after a requeue", func(s *world) { s.pending(816, "job requeued in held state") }, "816"},
+	{"a job that Slurm holds because its reservation was deleted", func(s *world) { s.pending(816, "Reservation (null) is invalid") }, "816"},
+	{"a job with a long error", func(s *world) {
+		s.waits()
+		s.forbidden("403 forbidden: " + strings.Repeat("Required permission. ", 20))
+	}, "812"},
 	{"a nodeset", (*world).fill, "a3"},
 	{"a nodeset that is blocked", func(s *world) { s.block(twoBoots) }, "a3"},
 	{"a nodeset of a region that cannot be read", func(s *world) { s.unread(scenetest.Europe) }, "g2"},
@@ -625,17 +631,6 @@ func TestEarlierCauseIsNotAdvisedOnInAnUnreadRegion(t *testing.T) {
 	assert.Empty(t, answer.YouCan)
 }
 
-func TestLongErrorIsCompleteOnlyInTheDetails(t *testing.T) {
-	long := "403 forbidden: " + strings.Repeat("Required permission. ", 20)
-	s := newWorld()
-	s.waits()
-	s.forbidden(long)
-	answer := ask(t, s.view(), "812")
-	assert.NotContains(t, answer.Text(false), strings.TrimSpace(long))
-	assert.Contains(t, answer.Cause, "403 forbidden: Required")
-	assert.Contains(t, strings.Join(answer.Details, "\n"), strings.TrimSuffix(strings.TrimSpace(long), "."))
-}
-
 // pendingWords are the reasons for pending jobs in Slurm 22.05 to 26.05, except those for limits,
 // which start with Assoc, QOS or Max. Source: the strings in Slurm's library libslurmfull.
 const pendingWords = `None Priority Dependency Resources PartitionNodeLimit PartitionTimeLimit PartitionDown
@@ -682,15 +677,4 @@ func TestReadmesSampleIsAnAnswer(t *testing.T) {
 	v.Rows[0].Estimate = &Estimate{Median: Seconds(130 * time.Minute), P90: Seconds(11 * time.Hour), Requests: 43, Oldest: noon.AddDate(0, 0, -14)}
 	answer := ask(t, v, "812")
 	assert.Contains(t, must.Text("../../README.md"), "\n"+answer.Text(false)+"```\n")
-}
-
-// Slurm 26.05 holds a job if slurm.conf has lost all nodes of its reservation.
-func TestJobHeldForADeletedReservationIsReleasedByAnAdmin(t *testing.T) {
-	s := newWorld()
-	s.pending(816, "Reservation (null) is invalid")
-	answer := ask(t, s.view(), "816")
-	assert.Equal(t, "HELD", answer.State)
-	assert.Equal(t, "its reservation no longer exists, so Slurm holds it (Reservation (null) is invalid)", answer.Cause)
-	assert.Equal(t, "scontrol release 816    (as an admin)", answer.YouCan)
-	assert.Equal(t, 1, s.view().Totals().Held)
 }

@@ -33,8 +33,8 @@ func TestNodesetWithoutNodesForAMoreImportantJobIsNamed(t *testing.T) {
 	assert.False(t, named(func(w waitingPending) { w.Snap.Reservations = w.Snap.Reservations[:2] }), "two nodes are free")
 	assert.False(t, named(func(w waitingPending) { w.Snap.Unseen[scenetest.US] = errors.New("503") }), "nothing is known of its nodes")
 	assert.False(t, named(func(w waitingPending) {
-		w.reserve("maintenance", 40*time.Minute, "alpha-a3-[0-3]", "MAINT")
-		w.Snap.Reservations[3].End, w.Snap.Jobs[0].Limit.Duration, w.Snap.Jobs[1].Limit.Duration = noon.Add(2*time.Hour), 10*time.Minute, 10*time.Minute
+		w.window(40*time.Minute, 2*time.Hour, "alpha-a3-[0-3]", "MAINT")
+		w.Snap.Jobs[0].Limit.Duration, w.Snap.Jobs[1].Limit.Duration = 10*time.Minute, 10*time.Minute
 	}), "it would not end before others use the nodes")
 }
 

@@ -68,6 +68,12 @@ func (w pendingWorld) reserve(name string, starts time.Duration, nodes string, f
 	})
 }
 
+// window adds an admin's reservation.
+func (w pendingWorld) window(starts, ends time.Duration, nodes string, flags ...string) {
+	w.reserve("adm", starts, nodes, flags...)
+	w.Snap.Reservations[len(w.Snap.Reservations)-1].End = noon.Add(ends)
+}
+
 // covers sets the nodes that the cover closes.
 func (w pendingWorld) covers(nodes string) {
 	w.Snap.Reservations[0].Nodes = scenetest.Names(nodes)
@@ -400,8 +406,7 @@ func TestPendingJobsGetDoors(t *testing.T) {
 		"none that it excludes":        {func(w waitingPending) { w.job().Excludes = scenetest.Names("alpha-a3-[0-1]") }, strings.Replace(pair, "[0-1]", "[2-3]", 1)},
 		"none that others have":        {func(w waitingPending) { w.reserve("theirs", time.Hour, "alpha-a3-0", "") }, strings.Replace(pair, "[0-1]", "[1-2]", 1)},
 		"none that others soon have": {func(w waitingPending) {
-			w.reserve("theirs", 59*time.Minute, "alpha-a3-0", "MAINT")
-			w.Snap.Reservations[len(w.Snap.Reservations)-1].End = noon.Add(2 * time.Hour)
+			w.window(59*time.Minute, 2*time.Hour, "alpha-a3-0", "MAINT")
 			w.job().Planned = scenetest.Names("alpha-a3-[0-1]")
 		}, strings.Replace(pair, "[0-1]", "[1-2]", 1)},
 		"none for a job that is held":  {func(w waitingPending) { w.job().Priority = 0 }, ""},
@@ -484,25 +489,13 @@ func TestCoverIsMadeRaisedMovedAndReplaced(t *testing.T) {
 		"not to be read":    {func(w waitingPending) { w.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow}} }, ""},
 		"of another daemon": {func(w waitingPending) { w.Snap.Promises = false }, ""},
 
-		"with nodes that others reserve ahead": {func(w waitingPending) {
-			w.reserve("adm", 2*time.Hour, "alpha-a3-[0-3]", "MAINT")
-			w.Snap.Reservations[1].End = noon.Add(22 * time.Hour)
-		}, ""},
-		"without those that they reserve beyond the horizon": {func(w waitingPending) {
-			w.reserve("adm", 2*time.Hour, "alpha-a3-[0-1]", "MAINT")
-			w.Snap.Reservations[1].End = noon.Add(24 * time.Hour)
-		}, "change reservation COVER to alpha-a3-[2-3]"},
-		"without those whose users may start early": {func(w waitingPending) {
-			w.reserve("adm", 2*time.Hour, "alpha-a3-[0-1]", "FLEX")
-			w.Snap.Reservations[1].End = noon.Add(3 * time.Hour)
-		}, "change reservation COVER to alpha-a3-[2-3]"},
-		"with those whose users may start early and ignore covers": {func(w waitingPending) {
-			w.reserve("adm", 2*time.Hour, "alpha-a3-[0-1]", "FLEX", "MAINT")
-			w.Snap.Reservations[1].End = noon.Add(3 * time.Hour)
-		}, ""},
-		"with nodes under maintenance":           {func(w waitingPending) { w.reserve("adm", -time.Hour, "alpha-a3-[0-3]", "IGNORE_JOBS", "MAINT") }, ""},
-		"with nodes in a reservation that laps":  {func(w waitingPending) { w.reserve("adm", -time.Hour, "alpha-a3-[0-3]", "OVERLAP") }, ""},
-		"without nodes that others use by users": {func(w waitingPending) { w.reserve("adm", -time.Hour, "alpha-a3-[0-1]", "SPEC_NODES") }, "change reservation COVER to alpha-a3-[2-3]"},
+		"with nodes that others reserve ahead":                     {func(w waitingPending) { w.window(2*time.Hour, 22*time.Hour, "alpha-a3-[0-3]", "MAINT") }, ""},
+		"without those that they reserve beyond the horizon":       {func(w waitingPending) { w.window(2*time.Hour, 24*time.Hour, "alpha-a3-[0-1]", "MAINT") }, "change reservation COVER to alpha-a3-[2-3]"},
+		"without those whose users may start early":                {func(w waitingPending) { w.window(2*time.Hour, 3*time.Hour, "alpha-a3-[0-1]", "FLEX") }, "change reservation COVER to alpha-a3-[2-3]"},
+		"with those whose users may start early and ignore covers": {func(w waitingPending) { w.window(2*time.Hour, 3*time.Hour, "alpha-a3-[0-1]", "FLEX", "MAINT") }, ""},
+		"with nodes under maintenance":                             {func(w waitingPending) { w.window(-time.Hour, time.Hour, "alpha-a3-[0-3]", "IGNORE_JOBS", "MAINT") }, ""},
+		"with nodes in a reservation that laps":                    {func(w waitingPending) { w.window(-time.Hour, time.Hour, "alpha-a3-[0-3]", "OVERLAP") }, ""},
+		"without nodes that others use by users":                   {func(w waitingPending) { w.window(-time.Hour, time.Hour, "alpha-a3-[0-1]", "SPEC_NODES") }, "change reservation COVER to alpha-a3-[2-3]"},
 	}.run(t, func() waitingPending {
 		w := newWaitingPending()
 		w.jobless()

@@ -193,10 +193,8 @@ func TestJobThatSlurmPlansOnNodesReservedForOthersGetsFreeNodes(t *testing.T) {
 	for lasts, served := range map[time.Duration]bool{12 * time.Hour: true, 48 * time.Hour: false} {
 		w := newUnasked()
 		w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
-		w.reserve("maintenance", -time.Hour, "alpha-a3-[0-1]", "SPEC_NODES")
-		r := &w.Snap.Reservations[len(w.Snap.Reservations)-1]
-		r.End = noon.Add(lasts)
-		w.job().Planned, w.job().Start = r.Nodes, r.End
+		w.window(-time.Hour, lasts, "alpha-a3-[0-1]", "SPEC_NODES")
+		w.job().Planned, w.job().Start = scenetest.Names("alpha-a3-[0-1]"), noon.Add(lasts)
 		got := w.inSlurm()
 		assert.Equal(t, served, strings.Contains(got, "reserve alpha-a3-[2-3] from"), got)
 	}
@@ -207,17 +205,15 @@ func TestNodesReservedBeforeAMoreImportantJobWouldEndAreNotKeptForIt(t *testing.
 	for name, test := range map[string]struct {
 		planned string
 		later   bool
-		door    string
 	}{
-		"planned there":         {"alpha-a3-[0-1]", false, "alpha-a3-[0-1]"},
-		"planned elsewhere too": {"alpha-a3-[1,3]", false, "alpha-a3-[0-1]"},
-		"planned for later":     {"alpha-a3-[0,3]", true, "alpha-a3-[0-1]"},
+		"planned there":         {"alpha-a3-[0-1]", false},
+		"planned elsewhere too": {"alpha-a3-[1,3]", false},
+		"planned for later":     {"alpha-a3-[0,3]", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newUnasked()
 			w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
-			w.reserve("maintenance", 40*time.Minute, "alpha-a3-[0-1]", "MAINT")
-			w.Snap.Reservations[1].End = noon.Add(2 * time.Hour)
+			w.window(40*time.Minute, 2*time.Hour, "alpha-a3-[0-1]", "MAINT")
 			w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{ID: 10, State: slurm.JobRunning, Partition: "train", User: "ann", Nodes: []string{"alpha-a3-2"}})
 			w.Snap.Nodes[2].State = slurm.ParseState("ALLOCATED+CLOUD")
 			long := w.another(9)
@@ -227,7 +223,7 @@ func TestNodesReservedBeforeAMoreImportantJobWouldEndAreNotKeptForIt(t *testing.
 				w.job().Start = noon.Add(25 * time.Hour)
 			}
 			got := w.inSlurm()
-			assert.Contains(t, got, "reserve "+test.door+" from")
+			assert.Contains(t, got, "reserve alpha-a3-[0-1] from")
 			assert.NotContains(t, got, "have job 9 use")
 		})
 	}
@@ -238,8 +234,7 @@ func TestNodesReservedBeforeAMoreImportantJobWouldEndAreNotKeptForIt(t *testing.
 func TestJobThatSlurmCannotPlanBeforeALaterReservationGetsFreeNodes(t *testing.T) {
 	w := newUnasked()
 	w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
-	w.reserve("maintenance", 24*time.Hour, "alpha-a3-[0-3]", "MAINT")
-	w.Snap.Reservations[1].End = noon.Add(26 * time.Hour)
+	w.window(24*time.Hour, 26*time.Hour, "alpha-a3-[0-3]", "MAINT")
 	w.job().Planned, w.job().Start, w.job().Limit.Duration = nil, time.Time{}, 10*time.Hour
 	w.Snap.Unasked = map[uint32]time.Time{7: noon.Add(-3 * time.Minute)}
 	assert.Contains(t, w.inSlurm(), "have job 7 use")
@@ -250,8 +245,7 @@ func TestJobThatSlurmCannotPlanBeforeALaterReservationGetsFreeNodes(t *testing.T
 func TestJobGetsNodesOfAnotherPartitionIfOthersReserveThePlannedOnes(t *testing.T) {
 	for starts, door := range map[time.Duration]string{40 * time.Minute: "alpha-eu-[0-1]", 90 * time.Minute: "alpha-us-[0-1]"} {
 		w := newSeveralPlaces()
-		w.reserve("maintenance", starts, "alpha-us-[0-1]", "MAINT")
-		w.Snap.Reservations[1].End = noon.Add(3 * time.Hour)
+		w.window(starts, 3*time.Hour, "alpha-us-[0-1]", "MAINT")
 		w.job().Planned = scenetest.Names("alpha-us-[0-1]")
 		assert.Contains(t, w.reservations(), "reserve "+door+" from")
 	}

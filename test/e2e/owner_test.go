@@ -21,7 +21,7 @@ func TestHeterogeneousJobsFirstComponentStartsLast(t *testing.T) {
 	leader := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N2", "--time=15")
 	awaitTold(t, l, 2*time.Minute, leader+"+0", `the other components of job `+leader+` are requested first`)
 	awaitTold(t, l, 2*time.Minute, leader+"+1", `for 2 × g2-standard-48 for 01:00:00`)
-	awaitWhy(t, l, leader+"+1", `job `+leader+`\+1 \(root\) .*request 2 × g2-standard-48 .*the components of a heterogeneous job start together: `+leader+`\+0 is CONFIGURING`)
+	awaitWhy(t, l, leader+"+1", `job `+leader+`\+1 \(root\) QUEUED at Google .*request 2 × g2-standard-48 .*the components of a heterogeneous job start together: `+leader+`\+0 is CONFIGURING`)
 	status, err := askAsNobody(t, l, "status")
 	require.NoError(t, err, status)
 	assert.Regexp(t, `a3 `+leader+`\+0 root alpha-a3-0 waiting .*g2 `+leader+`\+1 root alpha-g2-\[0-1\] queued`, status)

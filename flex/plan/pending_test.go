@@ -491,7 +491,7 @@ func TestCoverIsMadeRaisedMovedAndReplaced(t *testing.T) {
 
 		"with nodes that others reserve ahead":                     {func(w waitingPending) { w.window(2*time.Hour, 22*time.Hour, "alpha-a3-[0-3]", "MAINT") }, ""},
 		"without those that they reserve beyond the horizon":       {func(w waitingPending) { w.window(2*time.Hour, 24*time.Hour, "alpha-a3-[0-1]", "MAINT") }, "change reservation COVER to alpha-a3-[2-3]"},
-		"without those whose users may start early":                {func(w waitingPending) { w.window(2*time.Hour, 3*time.Hour, "alpha-a3-[0-1]", "FLEX") }, "change reservation COVER to alpha-a3-[2-3]"},
+		"without those that users may use early":                   {func(w waitingPending) { w.window(2*time.Hour, 3*time.Hour, "alpha-a3-[0-1]", "FLEX") }, "change reservation COVER to alpha-a3-[2-3]"},
 		"with those whose users may start early and ignore covers": {func(w waitingPending) { w.window(2*time.Hour, 3*time.Hour, "alpha-a3-[0-1]", "FLEX", "MAINT") }, ""},
 		"with nodes under maintenance":                             {func(w waitingPending) { w.window(-time.Hour, time.Hour, "alpha-a3-[0-3]", "IGNORE_JOBS", "MAINT") }, ""},
 		"with nodes in a reservation that laps":                    {func(w waitingPending) { w.window(-time.Hour, time.Hour, "alpha-a3-[0-3]", "OVERLAP") }, ""},

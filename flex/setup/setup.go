@@ -66,7 +66,7 @@ const (
 // maxNodes is the maximum of node_count_dynamic_max.
 const maxNodes = 100_000
 
-// checkMachine refuses A4X, whose names look like those of other types with GPUs.
+// checkMachine refuses A4X. Its names look like those of other types with GPUs.
 func checkMachine(name string) error {
 	if strings.HasPrefix(name, "a4x-") {
 		return errors.New("slurmflex does not support A4X; use H4D or another type with GPUs")

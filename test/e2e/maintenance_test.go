@@ -5,7 +5,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -19,7 +18,7 @@ func TestJobsWaitPendingBeforeAndAfterMaintenance(t *testing.T) {
 	submit(t, l, "-p", "train", "-N1", "--time=10") // slurmflex has closed the nodes
 	run(t, l, "scontrol", "create", "reservation", reservation, "nodes="+nodes, "starttime=now+40minutes", "duration=60", "users=root", "flags=maint")
 	shut(t, l)
-	time.Sleep(20 * time.Second)
+	awaitPasses(t, l, 2)
 	long := submit(t, l, "-p", "train", "-N1", "--time=60")
 	short := submit(t, l, "-p", "train", "-N1", "--time=10")
 	awaitWhy(t, l, short, "QUEUED at Google")
@@ -32,7 +31,7 @@ func TestJobsWaitPendingBeforeAndAfterMaintenance(t *testing.T) {
 	for _, flags := range []string{"maint,ignore_jobs", "overlap,ignore_jobs"} {
 		run(t, l, "scontrol", "delete", "reservation", "window")
 		run(t, l, "scontrol", "create", "reservation", reservation, "nodes="+nodes, "starttime=now", "duration=60", "users=root", "flags="+flags)
-		time.Sleep(20 * time.Second)
+		awaitPasses(t, l, 2)
 		admin := submit(t, l, "-p", "train", "-N1", "--time=10", "--reservation=window")
 		awaitCompleted(t, l, admin)
 		assert.Equal(t, "PENDING", state(long))

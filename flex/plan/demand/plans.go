@@ -97,7 +97,7 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 }
 
 // barrier returns a reservation of others that keeps the job from the first node that Slurm has planned for it;
-// nil if there is none.
+// nil without one.
 func (h *handout) barrier(j *slurm.Job) *slurm.Reservation {
 	if len(j.Planned) == 0 || h.isLater(j) || h.Node(j.Planned[0]) == nil {
 		return nil

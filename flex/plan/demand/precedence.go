@@ -61,7 +61,7 @@ func (h *handout) isOpen(m *scene.Node) bool {
 	return m.IsOpenToPlans() && !h.isWanted(m.Name)
 }
 
-// keptFrom returns for which more important job one of the plan's nodes is kept; empty for none.
+// keptFrom names the more important job that one of the plan's nodes is kept for; empty without such a job.
 func (h *handout) keptFrom(j *slurm.Job, p plan) string {
 	by := h.short[p.set]
 	if by == nil || scene.ByImportance(by, j) >= 0 || len(p.names) > 0 && len(h.unkept(j, p.set, p.names)) == len(p.names) {

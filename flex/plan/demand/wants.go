@@ -46,7 +46,7 @@ func misleads(s *scene.Scene, m *scene.Node) bool {
 }
 
 // forOthers returns a reservation of the node that is not ours and has started, or starts before the job
-// would end; nil if there is none.
+// would end; nil without one.
 func forOthers(s *scene.Scene, m *scene.Node, j *slurm.Job) *slurm.Reservation {
 	for _, r := range m.Others {
 		if !r.Start.After(s.Seen.Now.Add(runsFor(j))) {

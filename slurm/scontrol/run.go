@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	// drainDelay is how long a command's output may stay open after the command itself has ended.
-	drainDelay = time.Second
+	// drainDelay is how long a command's output may stay open after the command itself has ended. On a busy
+	// machine, the output may be read late.
+	drainDelay = 5 * time.Second
 
 	// maxStderr is the maximum number of bytes kept of a command's stderr.
 	maxStderr = 64 << 10

@@ -23,7 +23,7 @@ func TestJobsWaitPendingBeforeAndAfterMaintenance(t *testing.T) {
 	short := submit(t, l, "-p", "train", "-N1", "--time=10")
 	awaitWhy(t, l, short, "QUEUED at Google")
 	assert.Equal(t, "PENDING", state(short))
-	awaitWhy(t, l, long, "is reserved for others from .* before it would end")
+	awaitWhy(t, l, long, "is reserved for others before it would end: from ")
 	assert.Equal(t, "PENDING", state(long))
 	capacity(t, l, "", 8)
 	awaitCompleted(t, l, short)
@@ -31,7 +31,7 @@ func TestJobsWaitPendingBeforeAndAfterMaintenance(t *testing.T) {
 	for _, flags := range []string{"maint,ignore_jobs", "overlap,ignore_jobs"} {
 		run(t, l, "scontrol", "delete", "reservation", "window")
 		run(t, l, "scontrol", "create", "reservation", reservation, "nodes="+nodes, "starttime=now", "duration=60", "users=root", "flags="+flags)
-		awaitPasses(t, l, 2)
+		awaitWhy(t, l, long, "is reserved for others until ")
 		admin := submit(t, l, "-p", "train", "-N1", "--time=10", "--reservation=window")
 		awaitCompleted(t, l, admin)
 		assert.Equal(t, "PENDING", state(long))

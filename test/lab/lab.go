@@ -214,7 +214,10 @@ func (l *Lab) command(ctx context.Context, cred *syscall.Credential, name string
 	cmd.Env = []string{"SLURM_CONF=" + l.Conf(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "TZ=UTC"}
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Setsid: true}
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second // on a busy machine, its output may be read late
+	if slices.Contains(daemons, filepath.Base(name)) {
+		cmd.WaitDelay = time.Second // it goes on in the background and holds the pipe
+	}
 	return cmd
 }
 
@@ -223,7 +226,7 @@ func (l *Lab) run(ctx context.Context, cred *syscall.Credential, name string, ar
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	if errors.Is(err, exec.ErrWaitDelay) { // a daemon holds the pipe; the command itself has ended
+	if errors.Is(err, exec.ErrWaitDelay) && slices.Contains(daemons, filepath.Base(name)) {
 		err = nil
 	}
 	if err != nil {

@@ -68,8 +68,12 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 		p.names = first[:min(len(first), len(j.Planned))]
 	}
 	if r := h.barrier(j); r != nil && len(p.names) == 0 {
-		return plan{}, fmt.Sprintf("%s %s reserved for others from %s to %s, before it would end",
-			slurm.Fold(j.Planned), be(len(j.Planned)), r.Start.UTC().Format(time.RFC3339), r.End.UTC().Format(time.RFC3339))
+		when := " until"
+		if r.Start.After(h.Seen.Now) {
+			when = fmt.Sprintf(" before it would end: from %s to", r.Start.UTC().Format(time.RFC3339))
+		}
+		return plan{}, fmt.Sprintf("Slurm has planned it on %s, but %s is reserved for others%s %s",
+			slurm.Fold(j.Planned), j.Planned[0], when, r.End.UTC().Format(time.RFC3339))
 	}
 	if h.isLater(j) && !j.IsTasks() || len(p.names) == 0 {
 		return plan{}, fmt.Sprintf("Slurm has planned it for %s on %s", j.Start.UTC().Format(time.RFC3339), slurm.Fold(j.Planned))

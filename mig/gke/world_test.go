@@ -199,13 +199,3 @@ func (w *world) nothingLeft() {
 		return true
 	})
 }
-
-// removeGroup deletes the group of job 7, and waits until it is gone.
-func (w *world) removeGroup() {
-	w.t.Helper()
-	status, answer := w.call("DELETE", groupsPath+"/alpha-flex-job-7", nil)
-	require.Equal(w.t, http.StatusOK, status)
-	status, answer = w.call("POST", "regions/gke-us-central1/operations/"+fmt.Sprint(answer["name"])+"/wait", nil)
-	require.Equal(w.t, http.StatusOK, status)
-	require.Equal(w.t, done, answer["status"])
-}

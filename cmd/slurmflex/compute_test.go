@@ -37,9 +37,3 @@ func silentCompute(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
-
-func TestErrorNamesUnreadableCredentials(t *testing.T) {
-	w := newWorld(t)
-	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
-	w.fails("sync").complains("credentials", w.path("key.json"), "no such file or directory")
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"slurmflex/flex/wake"
 	"slurmflex/test/must"
 )
 
@@ -26,6 +27,7 @@ func TestSIGUSR1TogglesDebugLogging(t *testing.T) {
 	d.signal(unix.SIGUSR1)
 	says(`log level changed by SIGUSR1 {"level": "info"}`)
 	d.stops()
+	assert.NoFileExists(t, wake.SocketPath(w.path("run")))
 }
 
 func TestJournalLinesHavePrioritiesButNoTimes(t *testing.T) {

@@ -72,9 +72,6 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 	})
 }
 
-// fileOf returns the file name of a command's page.
-func fileOf(c *cobra.Command) string { return dashed(c) + ".1" }
-
 func dashed(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
 // pageOf returns the man page of a command; unset holds the defaults of options. The page of

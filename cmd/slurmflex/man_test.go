@@ -73,7 +73,7 @@ func TestManPages(t *testing.T) {
 	unset := must.Get(config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n")))
 	want := map[string]string{}
 	for _, root := range []*cobra.Command{newRoot(&app{}), trial.New(nil), command.New()} {
-		walk(root, func(c *cobra.Command) { want[fileOf(c)] = pageOf(c, unset.Options) })
+		walk(root, func(c *cobra.Command) { want[dashed(c)+".1"] = pageOf(c, unset.Options) })
 	}
 	have := must.Get(os.ReadDir(manPages))
 	if os.Getenv("UPDATE") != "" {

@@ -87,28 +87,6 @@ func (w *world) count(prefix string) int {
 	return n
 }
 
-func TestDaemonServesAHookImmediatelyAndStopsOnSignal(t *testing.T) {
-	w := newWorld(t)
-	d, says := w.talking()
-	says("daemon ready")
-	w.eventually(func() bool { return w.count("squeue") > 0 }, "its first pass has read the nodes")
-	w.waiting()
-	for begun := time.Now(); ; { // a busy machine may delay the daemon, and the hook starts a pass itself
-		w.resume("alpha-a3-[0-1]").exits(exitDone).settle()
-		late := w.log("warn")
-		if len(late) == 0 {
-			break
-		}
-		require.Less(t, time.Since(begun), slack, "the daemon is late each time: %s", late)
-		w.remove("log/slurmflex.log")
-	}
-	says(`{"verb": "resume", "nodes": "alpha-a3-[0-1]", "jobs": [812]}`)
-	w.eventually(func() bool { return len(w.machines()) == 2 })
-	d.stops()
-	w.requireAsked()
-	assert.NoFileExists(t, wake.SocketPath(w.path("run")))
-}
-
 func TestBlockIsRecordedInANodesetsNodes(t *testing.T) {
 	w := newWorld(t)
 	tomorrow := time.Now().AddDate(0, 0, 1)
@@ -120,12 +98,4 @@ func TestBlockIsRecordedInANodesetsNodes(t *testing.T) {
 	assert.Regexp(t, `^nodename=alpha-a3-\[0-7\] extra=slurmflex: blocked at \S+ until `+until.UTC().Format(time.RFC3339)+`, requests are cancelled: driver update$`, change)
 
 	w.rejects("block", "a3", "--why", strings.Repeat("x", 201)).complains("--why has 201 bytes; use at most 200")
-}
-
-func TestGCAdoptsSlurmGCPGroupsOnRequest(t *testing.T) {
-	w := newWorld(t)
-	w.runs("gc")
-	assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagers.list"], "not without a reload")
-	w.runs("gc", "--adopt-slurm-gcp")
-	assert.Equal(t, 3, w.cloud.Counts()["regionInstanceGroupManagers.list"])
 }

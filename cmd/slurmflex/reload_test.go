@@ -16,12 +16,6 @@ import (
 	"slurmflex/flex/wake"
 )
 
-// breakConfig makes the configuration file invalid.
-func (w *world) breakConfig() {
-	w.Helper()
-	w.configure("project: demo\n", "project: [demo\n")
-}
-
 // shown returns the daemon's answer at a path; empty if it does not answer.
 func shown(address, path string) string {
 	answer, err := http.Get("http://" + address + path)
@@ -51,7 +45,7 @@ func TestBrokenConfigurationFileIsNamedButStopsNoProcess(t *testing.T) {
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting()
 	address, d, says := w.servedAt()
-	w.breakConfig()
+	w.configure("project: demo\n", "project: [demo\n")
 	says("configuration file differs from the running configuration")
 	const problem = "the configuration file is invalid; the daemon keeps the one from "
 	for _, command := range [][]string{{"status"}, {"status", "--nodeset", "a3"}, {"status", "--json"}} {

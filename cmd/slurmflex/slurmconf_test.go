@@ -75,11 +75,3 @@ func TestSlurmConfUsesItsTableWithoutCompute(t *testing.T) {
 	r = w.runs("config", "slurm-conf", "--slurm-version", "24.11")
 	r.shows("# nodeset a3: a3-highgpu-8g, from slurmflex's built-in table, because Compute could not be queried: read machine type us-central1-a/a3-highgpu-8g: 404 notFound: ")
 }
-
-func TestSlurmConfNamesUnknownMachineTypes(t *testing.T) {
-	w := newWorld(t)
-	w.configure("instanceTemplates/a3", "instanceTemplates/gone")
-	r := w.fails("config", "slurm-conf", "--slurm-version", "24.11")
-	r.complains("nodeset a3: the CPUs and memory of its nodes are unknown: read instance template ", "404 notFound",
-		"set CPUs and RealMemory in nodeset.a3.node_conf, or set the machine type with --machine a3=TYPE")
-}

@@ -201,12 +201,6 @@ func (w *world) jobs(jobs ...string) {
 	w.write("jobs", fakeslurm.PrintJobs(all, "MARK"))
 }
 
-// losing makes Slurm end job 812, instead of requeuing it, if it loses its nodes.
-func (w *world) losing() {
-	w.Helper()
-	w.answer("squeue", strings.Replace(queue, "|CONFIGURING|1|1|", "|CONFIGURING|0|1|", 1))
-}
-
 const poweringUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN"
 
 // waiting makes job 812 wait for nodes 0 and 1, which are powering up.

@@ -54,16 +54,6 @@ func TestWrappersUseTheFilesNextToThem(t *testing.T) {
 	}
 }
 
-func TestWrapperDefaultsToTheSystemsConfiguration(t *testing.T) {
-	if _, err := os.Stat(defaultConfig); err == nil {
-		t.Skip(defaultConfig + " exists: this machine runs slurmflex")
-	}
-	w := newWorld(t)
-	w.install()
-	w.remove("config.yaml")
-	prepare(t, nil, w.path("resume"), "alpha-a3-0").exits(exitUsage).complains(defaultConfig, "no such file or directory")
-}
-
 // The slim hook becomes slurmflex if the daemon hangs.
 func TestWrapperPrefersTheSlimHook(t *testing.T) {
 	w := newWorld(t)

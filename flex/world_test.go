@@ -48,11 +48,6 @@ const (
 	europe = "europe-west4"
 )
 
-func alphaConfig(t testing.TB) *config.Config {
-	t.Helper()
-	return must.Get(config.Parse("alpha.yaml", []byte(alpha)))
-}
-
 // world is a test that connects a reconciler to a fake Slurm and, through the real client, to a fake Compute,
 // all with fake time.
 type world struct {
@@ -71,7 +66,7 @@ func inWorld(t *testing.T, run func(*world), change ...func(*fakegce.Options)) {
 	t.Helper()
 	dir := privateFolder(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{T: t, slurm: newController(t.Context(), alphaConfig(t)), lock: leader.Lock{Dir: dir}}
+		w := &world{T: t, slurm: newController(t.Context(), must.Get(config.Parse("alpha.yaml", []byte(alpha)))), lock: leader.Lock{Dir: dir}}
 		o := fakegce.Options{
 			OperationTime: time.Second, BootTime: 10 * time.Second, DeleteTime: 5 * time.Second,
 			OnBoot:   func(in fakegce.Instance) { w.slurm.Register(in.Name, time.Now()) },

@@ -17,14 +17,6 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestJobCancelledWhileWaitingCostsNothing(t *testing.T) {
-	l := withDaemon(t)
-	shut(t, l)
-	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	awaitRequest(t, l, "alpha-a3-job-"+id)
-	cancelForGood(t, l, id)
-}
-
 func TestUnneededRequestIsCancelled(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Configuring: true})
 	shut(t, l)

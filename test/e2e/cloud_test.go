@@ -54,13 +54,6 @@ func capacity(t *testing.T, l *lab.Lab, machineType string, count int) {
 	tell(t, l, "capacity", map[string]any{"zone": "", "machineType": machineType, "count": count})
 }
 
-// fail makes an accepted or creating request fail permanently.
-func fail(t *testing.T, l *lab.Lab, group, request, code, message string) {
-	t.Helper()
-	awaitRequestState(t, l, group, request, "ACCEPTED")
-	tell(t, l, "fail", map[string]any{"group": group, "request": request, "code": code, "message": message})
-}
-
 // create creates a cloud resource by an API call, as another client would.
 func create(t *testing.T, l *lab.Lab, collection string, resource any) {
 	t.Helper()

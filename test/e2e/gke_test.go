@@ -345,11 +345,6 @@ func TestJobWaitsOnGKEAndInComputeAtOnce(t *testing.T) {
 	awaitNothingLeft(t, g.l)
 }
 
-// provisioned reports whether a request has its nodes.
-func (o object) provisioned() bool {
-	return slices.ContainsFunc(o.Status.Conditions, func(c struct{ Type, Status string }) bool { return c.Type == "Provisioned" && c.Status == "True" })
-}
-
 // mortal is a program, or several, that a scenario kills and starts again.
 type mortal interface {
 	kill()
@@ -388,7 +383,7 @@ func TestNoJobOnGKEIsLostAndNothingLeftAfterKills(t *testing.T) {
 				g.capacity(2)
 				await(t, time.Minute, "nodes", func() bool {
 					all := g.list("provisioningrequests")
-					return len(all) == 1 && all[0].provisioned()
+					return len(all) == 1 && slices.ContainsFunc(all[0].Status.Conditions, func(c struct{ Type, Status string }) bool { return c.Type == "Provisioned" && c.Status == "True" })
 				})
 				kill()
 				awaitCompleted(t, g.l, provisioned)

@@ -78,7 +78,8 @@ func TestUserTextDecidesNothing(t *testing.T) {
 	beside, taken := submitAsUser(t, l, "-p", "shared", "-n1", "-o", "/dev/null", script, forged)
 	require.True(t, taken)
 	awaitJob(t, l, time.Minute, beside, "NodeList", "alpha-shared-0")
-	fail(t, l, "alpha-shared-job-"+neighbour, "a1", "CONDITION_NOT_MET", "no")
+	awaitRequestState(t, l, "alpha-shared-job-"+neighbour, "a1", "ACCEPTED")
+	tell(t, l, "fail", map[string]any{"group": "alpha-shared-job-" + neighbour, "request": "a1", "code": "CONDITION_NOT_MET", "message": "no"})
 
 	awaitCompleted(t, l, submit(t, l, "-p", "fixed", "-N1", "--time=15"))
 	for id, told := range jobs {

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/test/fakegce"
 	"slurmflex/test/lab"
 )
 
@@ -41,7 +40,10 @@ func TestIdleStaticNodeIsRenewedEarly(t *testing.T) {
 	first, _ := state(t, l).Instance("alpha-st-0")
 	end := time.Now().Add(4 * time.Minute)
 	endLease(t, l, "alpha-st-0", time.Until(end))
-	awaitAnotherMachine(t, l, first)
+	await(t, 150*time.Second, first.Name+" to be back on another machine", func() bool {
+		now, ok := state(t, l).Instance(first.Name)
+		return ok && now.Created.After(first.Created) && nodeState(t, l, first.Name) == "IDLE+CLOUD"
+	})
 	assert.True(t, time.Now().Before(end), "before the old lease would have ended")
 }
 
@@ -102,15 +104,6 @@ func TestJobThatOutlivesItsLeaseIsWarnedAndContinuesElsewhere(t *testing.T) {
 		return told, told == "run\nsaves its work\nrun 1\n"
 	})
 	cancelForGood(t, l, id)
-}
-
-// awaitAnotherMachine waits until a node is up again, on another machine.
-func awaitAnotherMachine(t *testing.T, l *lab.Lab, first fakegce.Instance) {
-	t.Helper()
-	await(t, 150*time.Second, first.Name+" to be back on another machine", func() bool {
-		now, ok := state(t, l).Instance(first.Name)
-		return ok && now.Created.After(first.Created) && nodeState(t, l, first.Name) == "IDLE+CLOUD"
-	})
 }
 
 // endLease makes the lease of a node's machine end after left.

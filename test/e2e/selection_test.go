@@ -28,7 +28,6 @@ var onEach = strings.Fields(`
 	TestExclusiveJobRunsWithoutADaemon
 	TestHeterogeneousJobsFirstComponentStartsLast
 	TestIdleStaticNodeIsRenewedEarly
-	TestJobCancelledWhileWaitingCostsNothing
 	TestJobLongerThanTheLeaseIsNotStarted
 	TestJobOfAnUnknownUserBuysNoMachines
 	TestJobsThatWaitForATimeOrAJobBuyNoMachines

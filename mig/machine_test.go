@@ -7,12 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func fit() Template {
-	return Template{
-		Model: "FLEX_START", MaxRun: 2 * time.Hour, Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
-	}
-}
-
 func TestContradictionNamesItsCauseAndFix(t *testing.T) {
 	const without = "without, and set enable_placement if nodes must be close together"
 	for name, test := range map[string]struct {
@@ -38,7 +32,10 @@ func TestContradictionNamesItsCauseAndFix(t *testing.T) {
 		},
 		"with a placement policy": {func(t *Template) { t.Policies = []string{"compact", "near"} }, "resourcePolicies has compact, near", without},
 	} {
-		template, want := fit(), []string(nil)
+		want := []string(nil)
+		template := Template{
+			Model: "FLEX_START", MaxRun: 2 * time.Hour, Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
+		}
 		test.change(&template)
 		if test.is != "" {
 			want = []string{test.is + "; make a template " + test.fix}

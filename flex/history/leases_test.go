@@ -207,12 +207,6 @@ func TestLeaseThatEndsAtATakeoverBackGetsItsLine(t *testing.T) {
 	})
 }
 
-// moves gives all nodesets another region, so that passes do not read the first any more.
-func (w *world) moves() {
-	w.Config = scenetest.Cluster("partitions:\n  train: {partition_nodeset: [a3]}", scenetest.FlexSet("a3", "europe-west4-b", "node_count_dynamic_max: 9", ""))
-	w.Snap.Instances, w.Snap.Groups = nil, nil
-}
-
 // An account may have 255 characters. The reader skips a line that is too long, and the bill would
 // lack the lease.
 func TestLeaseWithManyJobsIsCutIntoLines(t *testing.T) {
@@ -310,7 +304,8 @@ func TestLeaseEndsAfterItsRegionHasLeftTheConfiguration(t *testing.T) {
 				w.later(2)
 			}
 			w.Snap.Jobs = nil
-			w.moves()
+			w.Config = scenetest.Cluster("partitions:\n  train: {partition_nodeset: [a3]}", scenetest.FlexSet("a3", "europe-west4-b", "node_count_dynamic_max: 9", ""))
+			w.Snap.Instances, w.Snap.Groups = nil, nil
 			w.restart()
 			w.look(test.ends - 30*time.Second)
 			_, ongoing := w.all(Lease)

@@ -35,7 +35,7 @@ func TestPendingJobStoryHasItsRequests(t *testing.T) {
 	}
 	w.see(0, nil, waits)
 	w.see(3, behindDoors(lacking(failed)), waits)
-	w.see(5, behindDoors(queued()), waits)
+	w.see(5, behindDoors(lacking(demand.Wait{Stage: demand.Queued, Request: "a2"})), waits)
 	w.see(9, behindDoors(bothAre(view.Booting, at(8))), waits)
 	w.see(11, behindDoors(bothAre(view.Idle, at(8))), waits)
 	w.see(12, bothAre(view.Running, at(8)), runs(12))

@@ -79,9 +79,6 @@ func lacking(wait demand.Wait) seen {
 	}
 }
 
-// queued are the nodes of job 812 while its request waits for capacity.
-func queued() seen { return lacking(demand.Wait{Stage: demand.Queued, Request: "a2"}) }
-
 // see makes a pass some minutes after noon that sees these nodes and jobs.
 func (w *queueWorld) see(minutes int, nodes seen, jobs ...slurm.Job) {
 	w.Snap.Now, w.Snap.Nodes, w.Snap.Instances, w.Snap.Reservations, w.Snap.Unread = at(minutes), nil, nil, nil, nil

@@ -8,20 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/scenetest"
 )
-
-// alpha returns a configuration with nodesets a3 and g2.
-func alpha() *config.Config {
-	return scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\n  other: {partition_nodeset: [g2]}",
-		scenetest.FlexSet("a3", "us-central1-a", "node_count_static: 1, node_count_dynamic_max: 8", ""),
-		scenetest.FlexSet("g2", "us-central1-a", "node_count_dynamic_max: 4", ""))
-}
 
 const (
 	us     = scenetest.US
@@ -61,7 +53,9 @@ func (w *world) newsOf(what what) (all []News) {
 // newWorld returns an empty cluster at noon after the recorder's first look.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, World: scenetest.New(alpha()), dir: t.TempDir(), log: zap.NewNop(), accounts: map[uint32]string{}}
+	w := &world{T: t, World: scenetest.New(scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\n  other: {partition_nodeset: [g2]}",
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_static: 1, node_count_dynamic_max: 8", ""),
+		scenetest.FlexSet("g2", "us-central1-a", "node_count_dynamic_max: 4", ""))), dir: t.TempDir(), log: zap.NewNop(), accounts: map[uint32]string{}}
 	for _, set := range w.Config.FlexSets() {
 		w.Snap.Templates[set.Template] = scenetest.FlexTemplate(map[string]string{"a3": "a3-highgpu-8g", "g2": "g2-standard-4"}[set.Name])
 	}

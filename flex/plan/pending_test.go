@@ -432,15 +432,6 @@ func TestPendingJobsGetDoors(t *testing.T) {
 
 // A kept node that loses its machine must not be allocated to another job in the moment when the
 // node is off.
-func TestCoverClosesNodesThatPowerDown(t *testing.T) {
-	w := newWaitingPending()
-	w.keep()
-	w.jobless()
-	w.covers("alpha-a3-[0-2]")
-	w.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN")
-	assert.Equal(t, "reserve alpha-a3-3", w.onCovers(), "the cover over busy nodes")
-}
-
 // keep keeps machines for an hour after their jobs.
 func (w waitingPending) keep() {
 	for _, set := range w.Config.FlexSets() {
@@ -484,7 +475,12 @@ func TestCoverIsMadeRaisedMovedAndReplaced(t *testing.T) {
 		"an hour old": {func(w waitingPending) {
 			w.Snap.Reservations[0].Name = memo.CoverReservation("alpha", memo.ColdCover, noon.Add(-61*time.Minute))
 		}, again},
-		"before a restart":  {func(w waitingPending) { w.Snap.SlurmctldSince = noon.Add(-9 * time.Minute) }, again},
+		"before a restart": {func(w waitingPending) { w.Snap.SlurmctldSince = noon.Add(-9 * time.Minute) }, again},
+		"of a node that powers down": {func(w waitingPending) {
+			w.keep()
+			w.covers("alpha-a3-[0-2]")
+			w.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN")
+		}, "reserve alpha-a3-3"},
 		"replaced":          {func(w waitingPending) { w.reserve(made, 0, "alpha-a3-[0-3]", "PURGE_COMP=00:06:00") }, "delete reservation COVER"},
 		"not to be read":    {func(w waitingPending) { w.Snap.Unread = slurm.Unread{{Kind: slurm.ReservationRow}} }, ""},
 		"of another daemon": {func(w waitingPending) { w.Snap.Promises = false }, ""},

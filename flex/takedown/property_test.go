@@ -86,17 +86,14 @@ func anyWorld(t *rapid.T) *scenetest.World {
 	return s
 }
 
-func anyOptions(t *rapid.T) Options {
-	return Options{
-		NodeSet: rapid.SampledFrom([]string{"", "", "a3", "g2"}).Draw(t, "only"),
-		Jobs:    rapid.SampledFrom([]Jobs{Requeue, Drain, Now}).Draw(t, "jobs are"),
-		NoSlurm: rapid.IntRange(0, 3).Draw(t, "without slurmctld") == 0,
-	}
-}
-
 func TestTakedownChangesOnlyOwnAndUnderstoodThings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, o := anyWorld(t), anyOptions(t)
+		s := anyWorld(t)
+		o := Options{
+			NodeSet: rapid.SampledFrom([]string{"", "", "a3", "g2"}).Draw(t, "only"),
+			Jobs:    rapid.SampledFrom([]Jobs{Requeue, Drain, Now}).Draw(t, "jobs are"),
+			NoSlurm: rapid.IntRange(0, 3).Draw(t, "without slurmctld") == 0,
+		}
 		for _, step := range Compute(s.Scene(), o).Steps {
 			touchesOnlyOurs(t, s.Config, s.Snap, o, step)
 		}

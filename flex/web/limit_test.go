@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,9 +20,8 @@ import (
 
 // callers is a listener with pipes as connections.
 type callers struct {
-	calls    chan net.Conn
-	accepted atomic.Int32
-	close    func()
+	calls chan net.Conn
+	close func()
 }
 
 func newCallers() *callers {
@@ -37,7 +35,6 @@ func (c *callers) Accept() (net.Conn, error) {
 	if !ok {
 		return nil, net.ErrClosed
 	}
-	c.accepted.Add(1)
 	return conn, nil
 }
 

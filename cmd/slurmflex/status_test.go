@@ -4,12 +4,10 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/view"
 	"slurmflex/test/must"
 )
 
@@ -36,29 +34,6 @@ func (w *world) served() *process {
 func (w *world) withoutSlurm() {
 	w.Helper()
 	w.answer("scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1")
-}
-
-func TestStatusFromTheDaemonNeedsNoSlurmOrCredentials(t *testing.T) {
-	w := newWorld(t)
-	w.cloud.SetCapacity("", "", 0)
-	w.waiting()
-	w.served()
-	w.withoutSlurm()
-	w.configure("slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
-
-	status := w.runs("status")
-	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +(requesting|queued) `, status.stdout.String())
-	assert.NotContains(t, status.stdout.String(), "no daemon answers")
-
-	var v view.View
-	w.runs("status", "--json").decodes(&v)
-	assert.Equal(t, "alpha", v.Cluster)
-	assert.Equal(t, view.Seconds(time.Hour), v.Daemon.Interval)
-	require.NotEmpty(t, v.Actions)
-
-	why := w.runs("why", "--verbose", "812")
-	assert.Contains(t, why.stdout.String(), "job 812 (ada)   ")
-	assert.Empty(t, why.stderr.String())
 }
 
 func TestStatusFiltersByUserIfSlurmNamesTheOwners(t *testing.T) {

@@ -62,13 +62,6 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	}
 }
 
-// hasField reports whether a key is a field, and not read by hand.
-func hasField(name string) bool {
-	return slices.ContainsFunc(structs, func(of any) bool {
-		return slices.ContainsFunc(fieldsOf(reflect.TypeOf(of)), func(f field) bool { return f.key == name })
-	})
-}
-
 // explanationOf returns what config --explain says about a key. With capacity, the keys of dws_flex
 // are in the nodeset.
 func explanationOf(section, name string) (Explanation, bool) {
@@ -234,7 +227,10 @@ var examples = map[string]map[string]string{
 // keep the value.
 func checkExample(t *testing.T, plain *Config, section, name, unset string) {
 	t.Helper()
-	example, has := examples[section][name], hasField(name)
+	example := examples[section][name]
+	has := slices.ContainsFunc(structs, func(of any) bool { // it is a field, and not read by hand
+		return slices.ContainsFunc(fieldsOf(reflect.TypeOf(of)), func(f field) bool { return f.key == name })
+	})
 	if example == "" {
 		assert.False(t, has && unset != "" && unset != "required" && section != "nodeset.spot", "%s of %s lacks an example in examples", name, section)
 		return
@@ -275,7 +271,9 @@ func isKnown(section, key string) bool {
 	path := pathOf(section, key)
 	c, err := Parse("probe", with(section, key, map[string]any{}))
 	if err != nil {
-		return !slices.ContainsFunc(problemsOf(err), func(p Problem) bool {
+		var all Problems
+		errors.As(err, &all)
+		return !slices.ContainsFunc(all, func(p Problem) bool {
 			return p.Key == path && (strings.HasPrefix(p.Text, "unknown key") || strings.HasPrefix(p.Text, "has no effect"))
 		})
 	}
@@ -310,12 +308,6 @@ func pathOf(section, key string) string {
 		return key
 	}
 	return section + "." + key
-}
-
-func problemsOf(err error) Problems {
-	var all Problems
-	errors.As(err, &all)
-	return all
 }
 
 var keyForm = regexp.MustCompile(`^[a-z][a-z_]+$`)

@@ -58,7 +58,11 @@ func TestTaskThatIsPlannedBehindOthersOfItsArrayGetsTheirNodes(t *testing.T) {
 		"it asks for some of four nodes": {func(w *waitingPending) { w.job().Needs = scenetest.Names("alpha-a3-[0-3]") }, 1},
 		"it asks for a switch":           {func(w *waitingPending) { w.charged(slurm.Charge{ByPosition: true}) }, 1},
 		"it asks for any two nodes":      {func(*waitingPending) {}, 2},
-		"another job is planned on them": {func(w *waitingPending) { w.job().Needs = scenetest.Names("alpha-a3-0"); w.plans("alpha-a3-0") }, 1},
+		"another job is planned on them": {func(w *waitingPending) {
+			w.job().Needs = scenetest.Names("alpha-a3-0")
+			other := w.another(9)
+			other.ArrayTask, other.NodeCount, other.Planned, other.Start = "", 1, scenetest.Names("alpha-a3-0"), endOf(coverName)
+		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newUnasked()
@@ -69,12 +73,6 @@ func TestTaskThatIsPlannedBehindOthersOfItsArrayGetsTheirNodes(t *testing.T) {
 			assert.Equal(t, name == "another job is planned on them", strings.Contains(got, "have job 9"), got)
 		})
 	}
-}
-
-// plans has Slurm plan job 9 on one node at the horizon.
-func (w *waitingPending) plans(node string) {
-	other := w.another(9)
-	other.ArrayTask, other.NodeCount, other.Planned, other.Start = "", 1, []string{node}, endOf(coverName)
 }
 
 func TestJobThatSlurmDoesNotPlanIsAProblemAfterFiveMinutes(t *testing.T) {

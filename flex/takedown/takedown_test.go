@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
@@ -22,20 +21,6 @@ const (
 	off    = scenetest.PoweredDown
 )
 
-// alpha is a cluster with a partition, mixed, that also has foreign nodes.
-func alpha() *config.Config {
-	return scenetest.Cluster(`
-partitions:
-  train: {enable_job_exclusive: true, partition_nodeset: [a3]}
-  static: {partition_nodeset: [st]}
-  mixed: {partition_nodeset: [a3, g2, cpu]}
-`,
-		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 4", "use_job_duration: true"),
-		scenetest.FlexSet("g2", "us-central1-a", "node_count_dynamic_max: 2", "max_run_duration: 3600"),
-		scenetest.FlexSet("st", "europe-west4-b", "node_count_static: 1", "max_run_duration: 3600"),
-		"cpu: {node_count_dynamic_max: 1}")
-}
-
 // flexNodes are the cluster's own nodes.
 var flexNodes = []string{"alpha-a3-0", "alpha-a3-1", "alpha-a3-2", "alpha-a3-3", "alpha-g2-0", "alpha-g2-1", "alpha-st-0"}
 
@@ -46,7 +31,16 @@ func atRest(mixed bool) *scenetest.World {
 	if mixed {
 		of = append(of, flexNodes[:6]...)
 	}
-	s := scenetest.New(alpha())
+	s := scenetest.New(scenetest.Cluster(`
+partitions:
+  train: {enable_job_exclusive: true, partition_nodeset: [a3]}
+  static: {partition_nodeset: [st]}
+  mixed: {partition_nodeset: [a3, g2, cpu]}
+`,
+		scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 4", "use_job_duration: true"),
+		scenetest.FlexSet("g2", "us-central1-a", "node_count_dynamic_max: 2", "max_run_duration: 3600"),
+		scenetest.FlexSet("st", "europe-west4-b", "node_count_static: 1", "max_run_duration: 3600"),
+		"cpu: {node_count_dynamic_max: 1}"))
 	s.Snap.Partitions = []slurm.Partition{
 		{Name: "mixed", Nodes: of, Begins: true},
 		{Name: "static", Nodes: []string{"alpha-st-0"}, Begins: true},

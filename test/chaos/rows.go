@@ -31,11 +31,6 @@ const (
 	again   damage = "comes twice"
 )
 
-func damages() []damage { return []damage{farTime, noTime, short, rubbish, nobody, again} }
-
-// rowLists returns the commands that print a list.
-func rowLists() []string { return []string{"squeue", "show nodes", "show reservations"} }
-
 func (e spoil) String() string {
 	return fmt.Sprintf("the %s row of %s %s, for %v", ordinal(e.nth+1), e.list, e.damage, e.lasts)
 }

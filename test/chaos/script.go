@@ -95,7 +95,7 @@ func (d dice) trouble(i int) event {
 	case 8:
 		return outage(pick(d, zones(), "zone", i))
 	case 9:
-		return loseVM(d.below(6, "nth", i), pick(d, losses(), "loss", i))
+		return loseVM(d.below(6, "nth", i), pick(d, []loss{vanishes, vanishes, stops, hostFails, maintained}, "loss", i))
 	case 10:
 		return mute(lasts(5, 40))
 	case 11:
@@ -118,7 +118,8 @@ func (d dice) trouble(i int) event {
 		const day = 24 * time.Hour
 		return clockJump(pick(d, []time.Duration{-4 * time.Minute, -time.Minute, 30 * time.Second, 4 * time.Minute, day, -day}, "by", i), lasts(1, 20))
 	case 23, 24:
-		return spoil{pick(d, rowLists(), "spoilt list", i), pick(d, damages(), "damage", i), d.below(30, "row", i), lasts(1, 20)}
+		list := pick(d, []string{"squeue", "show nodes", "show reservations"}, "spoilt list", i)
+		return spoil{list, pick(d, []damage{farTime, noTime, short, rubbish, nobody, again}, "damage", i), d.below(30, "row", i), lasts(1, 20)}
 	case 25:
 		return squat(node(), pick(d, []tenancy{byHand, stopped}, "tenancy", i), lasts(5, 60))
 	case 26:

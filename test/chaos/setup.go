@@ -147,11 +147,6 @@ func newSetup(d dice) setup {
 // edition numbers the configurations of a day. A reload switches to another edition.
 type edition int
 
-// config returns the cluster's configuration in an edition.
-func (s setup) config(e edition) (*config.Config, error) {
-	return config.Parse(cluster+".yaml", []byte(s.file(e)))
-}
-
 // file returns the configuration file of an edition.
 func (s setup) file(e edition) string {
 	d := s.dice

@@ -94,8 +94,6 @@ const (
 	maintained loss = "is announced to stop for maintenance"
 )
 
-func losses() []loss { return []loss{vanishes, vanishes, stops, hostFails, maintained} }
-
 // loseVM loses a machine, at once or when its maintenance starts.
 func loseVM(nth int, how loss) event {
 	return happening{fmt.Sprintf("the %s machine %s", ordinal(nth+1), how), func(w *world, no int) {

@@ -23,8 +23,6 @@ func (p *planted) create(ctx context.Context) (*http.Response, error) {
 	return (&wire{process: p.p, next: p.cloud.Transport()}).RoundTrip(req)
 }
 
-func (p *planted) scheduler() *commands { return &commands{process: p.p, next: p.slurm} }
-
 func TestAilmentsDistortCallsToCompute(t *testing.T) {
 	const no, yes, perhaps = 0, 1, 2
 	type effect struct {
@@ -72,7 +70,7 @@ func TestDyingProcessMayCompleteItsLastCall(t *testing.T) {
 		t.Run("killed "+what+" the call", func(t *testing.T) {
 			plant(t, func(p *planted) {
 				p.p.doom(kill{calls: 1, acts: acts})
-				_, err := p.scheduler().Jobs(p.p.ctx)
+				_, err := (&commands{process: p.p, next: p.slurm}).Jobs(p.p.ctx)
 				require.NoError(t, err)
 				_, err = p.create(p.p.ctx)
 				require.ErrorIs(t, err, errKilled)

@@ -40,11 +40,6 @@ func startGKE(build string) (g gke, err error) {
 	return g, start(&g.gateway, "slurmflex-gke", args...)
 }
 
-// join lets pods start the slurmds of a cluster.
-func (g gke) join(l *lab.Lab) error {
-	return os.Symlink(filepath.Join(l.Dir, "bin"), filepath.Join(g.dir, "programs"))
-}
-
 func (g gke) stop() {
 	g.gateway.Stop()
 	g.cluster.Stop()

@@ -69,7 +69,8 @@ func demo(ctx context.Context, onGKE bool) error {
 		return l.Tell(ctx, "capacity", map[string]any{"zone": "", "machineType": "", "count": machines})
 	}
 	if onGKE {
-		if err := kubernetes.join(l); err != nil {
+		// Pods start the slurmds of the cluster.
+		if err := os.Symlink(filepath.Join(l.Dir, "bin"), filepath.Join(kubernetes.dir, "programs")); err != nil {
 			return err
 		}
 		excerpts = []excerpt{excerpts[0], {l.Config(), "    nodeset_name: flex", "  cpu:"}, {l.Config(), "  regions:", "  compute_endpoint:"}}

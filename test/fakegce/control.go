@@ -73,7 +73,10 @@ func (s *Server) command(line string, body []byte) (any, error) {
 			return s.SetQuota(q.Region, q.Metric, q.Limit)
 		})
 	case "POST faults":
-		return order(body, s.orderFault)
+		return order(body, func(f faultOrder) error {
+			f.faultFields.Delay, f.faultFields.Lag = f.Delay.Duration, f.Lag.Duration
+			return s.AddFault(Fault(f.faultFields))
+		})
 	case "POST fail":
 		return order(body, func(f struct{ Group, Request, Code, Message string }) error {
 			return s.FailRequest(f.Group, f.Request, f.Code, f.Message)
@@ -141,11 +144,6 @@ type faultOrder struct {
 	faultFields
 	Delay duration `json:"delay"`
 	Lag   duration `json:"lag"`
-}
-
-func (s *Server) orderFault(f faultOrder) error {
-	f.faultFields.Delay, f.faultFields.Lag = f.Delay.Duration, f.Lag.Duration
-	return s.AddFault(Fault(f.faultFields))
 }
 
 // times are the durations of the commands that take any: advance duration, lease left, maintenance

@@ -47,12 +47,8 @@ func (g *group) body() any {
 		Stateful:        &compute.InstanceGroupManagerStatusStateful{ForceSendFields: []string{"HasStatefulConfig"}},
 		VersionTarget:   &compute.InstanceGroupManagerStatusVersionTarget{IsReached: true},
 	}
-	g.api.Fingerprint = g.fingerprint()
+	g.api.Fingerprint = base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%d", g.revision))
 	return g.api
-}
-
-func (g *group) fingerprint() string {
-	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%d", g.revision))
 }
 
 // creating reports whether Compute is validating one of the group's requests or creating VMs
@@ -258,7 +254,7 @@ func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *t
 
 // growsByRequests refuses a targetSize that would add instances.
 func growsByRequests(t *template) error {
-	if t.flexStart() {
+	if modelOf(t.api.Properties) == "FLEX_START" {
 		return invalid("Invalid value for field 'resource.targetSize'. A group whose template has provisioning model FLEX_START grows by resize requests only.")
 	}
 	return notImplemented("This fake adds instances to a group by resize requests only.")

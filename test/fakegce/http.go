@@ -133,7 +133,7 @@ func (s *Server) call(r *http.Request, body []byte) reply {
 	if err == nil {
 		answer = c.trim(s.answer(r.Context(), c))
 	}
-	s.settle(entry, answer)
+	s.do(func() { entry.Status = answer.status })
 	return answer
 }
 

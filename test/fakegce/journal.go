@@ -42,8 +42,6 @@ func (s *Server) record(r *http.Request, c *call, body []byte) *Call {
 	return entry
 }
 
-func (s *Server) settle(entry *Call, answer reply) { s.do(func() { entry.Status = answer.status }) }
-
 // Calls returns the journaled API calls, the oldest first.
 func (s *Server) Calls() []Call {
 	calls := []Call{}

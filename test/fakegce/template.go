@@ -16,11 +16,9 @@ type template struct {
 
 func (t *template) body() any { return t.api }
 
-func (t *template) scheduling() *compute.Scheduling { return schedulingOf(t.api.Properties) }
-
-func (t *template) flexStart() bool { return modelOf(t.api.Properties) == "FLEX_START" }
-
-func (t *template) runDuration() time.Duration { return seconds(t.scheduling().MaxRunDuration) }
+func (t *template) runDuration() time.Duration {
+	return seconds(schedulingOf(t.api.Properties).MaxRunDuration)
+}
 
 // FlexTemplate returns a valid flex-start template for a machine type, with a lease of at most
 // seven days.

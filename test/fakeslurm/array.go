@@ -112,9 +112,6 @@ func (c *Cluster) taskText(j *job) string {
 	return text
 }
 
-// throttled reports whether as many tasks of the job's array have nodes as may run at once.
-func (c *Cluster) throttled(j *job) bool { return c.roomInArray(j) <= 0 }
-
 // roomInArray returns how many more tasks of the job's array may have nodes.
 func (c *Cluster) roomInArray(j *job) int {
 	if j.spec.Throttle == 0 {

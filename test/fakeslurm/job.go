@@ -96,7 +96,6 @@ type job struct {
 	start        time.Time // see slurm.Job
 	planned      []*node   // where backfill has planned to start it
 	ended        time.Time
-	restarts     int
 	unconfirmed  int // nodes that have not confirmed the job's end
 	adminComment string
 }

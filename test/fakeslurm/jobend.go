@@ -17,7 +17,7 @@ func (c *Cluster) begin(j *job, nodes []*node, now time.Time) {
 	for _, n := range nodes {
 		n.jobs = append(n.jobs, j)
 		n.reason = ""
-		if c.powersDownOnIdle(j.partition) {
+		if j.partition.PowerDownOnIdle && c.habits.partitionPower {
 			n.set(slurm.PowerDown)
 		}
 		if !n.ready() {
@@ -98,7 +98,6 @@ func (c *Cluster) requeue(j *job, delay time.Duration, now time.Time) {
 	for _, part := range j.parts() {
 		c.leave(part, now)
 		part.state, part.nodes, part.start, part.reason = slurm.JobPending, nil, time.Time{}, reasonNone
-		part.restarts++
 		part.begin = now.Add(delay)
 		if part.held() {
 			part.reason = reasonHeld
@@ -109,13 +108,10 @@ func (c *Cluster) requeue(j *job, delay time.Duration, now time.Time) {
 // loseNode removes a job from its nodes after one of them was lost. The job is requeued, or
 // fails if it must not be requeued.
 func (c *Cluster) loseNode(j *job, now time.Time) {
-	if j.requeueable() {
+	if !j.spec.NoRequeue && !j.spec.Interactive {
 		c.requeue(j, requeueDelay, now)
 		return
 	}
 	j.reason = reasonNodeDown
 	c.end(j, slurm.JobNodeFail, now)
 }
-
-// requeueable reports whether Slurm may restart the job.
-func (j *job) requeueable() bool { return !j.spec.NoRequeue && !j.spec.Interactive }

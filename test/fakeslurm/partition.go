@@ -77,11 +77,6 @@ func (p *partition) takes(limit slurm.Limit) bool {
 	return p.MaxTime.Kind != slurm.LimitSet || limit.Kind == slurm.LimitSet && limit.Duration <= p.MaxTime.Duration
 }
 
-// powersDownOnIdle reports whether nodes are marked to be powered down after a job.
-func (c *Cluster) powersDownOnIdle(p *partition) bool {
-	return p.PowerDownOnIdle && c.habits.partitionPower
-}
-
 // limit returns the time limit of a job in the partition that requests want.
 func (p *partition) limit(want time.Duration) slurm.Limit {
 	if want == 0 {

@@ -25,7 +25,7 @@ func (c *Cluster) power(now time.Time) {
 			late = append(late, n)
 		case n.has(slurm.PoweringDown) && now.Sub(n.suspended) >= c.o.SuspendTimeout:
 			c.powerOff(n)
-		case n.toResume():
+		case n.has(slurm.PowerUp) || n.has(slurm.PoweredDown) && len(n.jobs) > 0:
 			resumed = append(resumed, n)
 		case n.toSuspend(now):
 			suspended = append(suspended, n)
@@ -34,11 +34,6 @@ func (c *Cluster) power(now time.Time) {
 	c.giveUp(late, now)
 	c.resume(resumed, now)
 	c.suspend(suspended, now)
-}
-
-// toResume reports whether the node must be powered up, for a job or on request.
-func (n *node) toResume() bool {
-	return n.has(slurm.PowerUp) || n.has(slurm.PoweredDown) && len(n.jobs) > 0
 }
 
 // toSuspend reports whether the node must be powered down, because it is marked or has been

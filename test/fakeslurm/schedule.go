@@ -129,7 +129,7 @@ func (p *pass) mayStart(j *job, in *partition) bool {
 	case in.closed:
 		j.reason = reasonClosed
 		return false
-	case p.c.throttled(j):
+	case p.c.roomInArray(j) <= 0:
 		j.reason = reasonThrottle
 		return false
 	case r == nil && p.blocked[in] && !p.backfills:

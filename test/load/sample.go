@@ -113,8 +113,6 @@ type course struct {
 	from, to float64
 }
 
-func (c course) flat() bool { return c.to <= c.from*(1+c.share)+c.slack }
-
 func (c course) String() string {
 	from, _, _ := strings.Cut(c.amount(c.from), " ")
 	return fmt.Sprintf("%s %s→%s", c.name, from, c.amount(c.to))

@@ -157,7 +157,7 @@ func judge(samples []sample, took time.Duration, out io.Writer) error {
 	var texts, grown []string
 	for _, c := range courses(samples) {
 		texts = append(texts, c.String())
-		if !c.flat() {
+		if c.to > c.from*(1+c.share)+c.slack {
 			grown = append(grown, c.name)
 		}
 	}

@@ -19,9 +19,3 @@ func TestEveryMutantStillApplies(t *testing.T) {
 		bugs[m.bug] = true
 	}
 }
-
-func TestFirstFailureIsNamed(t *testing.T) {
-	assert.Equal(t, "TestB/two/three", firstFailure("ok\n--- FAIL: TestB (0.00s)\n    --- FAIL: TestB/two (0.00s)\n"+
-		"        --- FAIL: TestB/two/three (0.00s)\n--- FAIL: TestC (0.00s)\n"))
-	assert.Contains(t, firstFailure("panic: test timed out"), "hangs")
-}

@@ -36,7 +36,8 @@ func Steady(cfg *config.Config, now time.Time) scene.Snapshot {
 		b.run(4*i, 4, now.Add(-time.Duration(i%50+3)*time.Minute))
 	}
 	for i := range size / 250 {
-		b.wait(4*jobs+10*i, 10, now.Add(-30*time.Second))
+		since := now.Add(-30 * time.Second)
+		b.request(b.allocate(4*jobs+10*i, 10, PoweringUp, slurm.JobConfiguring, since), mig.Accepted, since)
 	}
 	b.sort()
 	for _, a := range plan.Compute(scene.Of(cfg, b.snap)).Actions {
@@ -126,12 +127,6 @@ func (b *builder) run(first, n int, since time.Time) {
 			Created: since.Add(-time.Minute), Terminates: since.Add(Limit + 9*time.Minute),
 		})
 	}
-}
-
-// wait makes n nodes wait for capacity since that time.
-func (b *builder) wait(first, n int, since time.Time) {
-	j := b.allocate(first, n, PoweringUp, slurm.JobConfiguring, since)
-	b.request(j, mig.Accepted, since)
 }
 
 // request creates a job's group and request, and returns the group's name.

@@ -31,13 +31,12 @@ func Waiting(cfg *config.Config, now time.Time, jobs, nodes int) scene.Snapshot 
 	}
 	b.snap.Told = map[uint32]string{}
 	w := scenetest.World{Config: cfg, Snap: b.snap}
+	isNoComment := func(a action.Action) bool {
+		_, comments := a.(action.CommentJob)
+		return !comments
+	}
 	for p := plan.Compute(w.Scene()); slices.ContainsFunc(p.Actions, isNoComment); p = plan.Compute(w.Scene()) {
 		w.Do(p.Actions)
 	}
 	return w.Snap
-}
-
-func isNoComment(a action.Action) bool {
-	_, comments := a.(action.CommentJob)
-	return !comments
 }

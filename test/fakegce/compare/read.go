@@ -17,16 +17,12 @@ const Project = "PROJECT"
 
 // Header is the first line of a transcript, a file that slurmflex-trial --record wrote.
 type Header struct {
-	Version   int       `json:"transcript"`
-	Slurmflex string    `json:"slurmflex"` // version that recorded the transcript
-	Begun     time.Time `json:"begun"`
-	Region    string    `json:"region"`
-	Machine   string    `json:"machine_type"`
+	Version int       `json:"transcript"`
+	Begun   time.Time `json:"begun"`
 }
 
 // Exchange is a call and its answer.
 type Exchange struct {
-	At     float64         `json:"at"` // seconds since the start of the recording
 	Verb   string          `json:"verb"`
 	Path   string          `json:"path"`
 	Query  string          `json:"query,omitempty"`

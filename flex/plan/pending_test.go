@@ -430,8 +430,6 @@ func TestPendingJobsGetDoors(t *testing.T) {
 	}, func(w waitingPending) string { return strings.ReplaceAll(w.inSlurm(), newDoor("7"), "NEW") })
 }
 
-// A kept node that loses its machine must not be allocated to another job in the moment when the
-// node is off.
 // keep keeps machines for an hour after their jobs.
 func (w waitingPending) keep() {
 	for _, set := range w.Config.FlexSets() {

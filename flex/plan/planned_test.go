@@ -82,6 +82,10 @@ func TestJobWithoutAPlanGetsNothingBesideFreeNodes(t *testing.T) {
 		assert.NotContains(t, action.About(a).Text, "job 7")
 	}
 	assert.Equal(t, "Slurm has not planned it yet", p.Held[0].Obstacle)
+
+	w.planned("alpha-us-[0-1]").Start = time.Time{} // the door over these nodes is just deleted
+	w.Nodes("alpha-us-[0-1]", "DOWN+CLOUD")
+	assert.Equal(t, "Slurm has not planned it yet", plan.Compute(scene.Of(w.Config, w.Snap)).Held[0].Obstacle)
 }
 
 // scontrol update numnodes=2 of a job with three nodes makes Slurm accept two or three.

@@ -75,6 +75,9 @@ func (h *handout) planOf(j *slurm.Job) (p plan, why string) {
 		return plan{}, fmt.Sprintf("Slurm has planned it on %s, but %s is reserved for others%s %s",
 			slurm.Fold(j.Planned), j.Planned[0], when, r.End.UTC().Format(time.RFC3339))
 	}
+	if len(p.names) == 0 && j.Start.IsZero() {
+		return plan{}, "" // Slurm shows the nodes of an old plan until its next cycle
+	}
 	if h.isLater(j) && !j.IsTasks() || len(p.names) == 0 {
 		return plan{}, fmt.Sprintf("Slurm has planned it for %s on %s", j.Start.UTC().Format(time.RFC3339), slurm.Fold(j.Planned))
 	}

@@ -110,6 +110,23 @@ func TestMachineThatFailsItsCheckIsReplacedBehindTheDoor(t *testing.T) {
 	assert.Contains(t, w.inSlurm(), "return")
 }
 
+func TestLostMachineIsReplacedBehindTheDoor(t *testing.T) {
+	w := newWaitingPending()
+	w.Snap.SuspendTime = 0
+	w.up("alpha-a3-[0-1]")
+	w.bad().BootTime = noon.Add(-20 * time.Second)
+	w.Snap.Instances, w.Snap.Groups[0].TargetSize = w.Snap.Instances[:1], 1
+	w.Snap.Missed = map[string]bool{"alpha-a3-1": true}
+	assert.Equal(t, "set AdminComment of job 7: \"flex-start: machine lost: the machine of alpha-a3-1 is gone: deleted by somebody, or lost by Google\"\n"+
+		"set nodes alpha-a3-1 power_down_force", w.all())
+	w.Nodes("alpha-a3-1", "IDLE+CLOUD+POWER_DOWN+RESERVED")
+	assert.Empty(t, w.all(), "26.05 shows this for a second")
+	w.Nodes("alpha-a3-1", "IDLE+CLOUD+POWERING_DOWN")
+	assert.Equal(t, "set nodes alpha-a3-1 resume", w.all(), "the other machine is kept")
+	w.Nodes("alpha-a3-1", scenetest.PoweredDown)
+	assert.Contains(t, w.all(), "request 1 node (alpha-a3-1) in alpha-a3-job-7/a2")
+}
+
 func TestMachineThatFailsItsCheckUnderAJobGoesAfterTheJob(t *testing.T) {
 	w := newWaitingPending()
 	w.salvaging()

@@ -77,7 +77,7 @@ func StageOf(s *scene.Scene, d *scene.Door) (DoorStage, string) {
 		switch {
 		case m == nil || m.Doubted || m.Power == scene.Unclear:
 			return DoorUnsure, ""
-		case m.Door != d || len(m.Holders) > 1 || (m.State.Has(slurm.PoweringDown) || m.IsWithdrawn() && !queued) && !m.IsChecked:
+		case m.Door != d || len(m.Holders) > 1 || (m.State.Has(slurm.PoweringDown) && !hasNothing(m) || m.IsWithdrawn() && !queued) && !m.IsChecked:
 			return DoorBroken, "node " + name + " can be used no more"
 		case !d.Opened && !queued && IsForOthers(s, m, d.Job):
 			return DoorBroken, "node " + name + " is reserved for others before its job would end"
@@ -162,9 +162,15 @@ func lastStart(s *scene.Scene, d *scene.Door) (last time.Time) {
 	return last
 }
 
-// areUp reports whether the machines behind all the doors have registered.
+// areUp reports whether the machines behind all the doors have registered, and none of them is lost.
 func areUp(s *scene.Scene, doors []*scene.Door) bool {
 	return !slices.ContainsFunc(doors, func(d *scene.Door) bool {
-		return slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool { return !m.State.IsUp() })
+		return slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool { return !m.State.IsUp() || m.IsLost })
 	})
+}
+
+// hasNothing reports whether the node has no request, and no machine except a broken one: it gets a machine
+// once it is powered down.
+func hasNothing(m *scene.Node) bool {
+	return len(m.Requests) == 0 && !slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return !in.Lost() })
 }

@@ -14,7 +14,8 @@ import (
 // takeDownLost sets a job's nodes DOWN when their machines are lost, so that Slurm requeues the job
 // at once instead of after SlurmdTimeout. One update sets all lost nodes of a job: once the job is
 // requeued, Slurm powers down those that are not DOWN. takeDownLost leaves a node that an admin
-// drains to Slurm. The owner is notified first. Slurm releases the node by itself anyway, so
+// drains to Slurm. It powers down a node that a pending job waits for: the job keeps its door and its
+// other machines. The owner is notified first. Slurm releases the node by itself anyway, so
 // nothing is lost if the AdminComment cannot be written for a while.
 func takeDownLost(s *Step) {
 	lost := map[string]bool{}
@@ -28,6 +29,8 @@ func takeDownLost(s *Step) {
 		case m.LostBy == "":
 		case !m.IsLost:
 			s.Soon = true // the machine shows again, or is missing again
+		case waitsBehindDoor(m) && m.State.Has(slurm.PowerDown):
+			s.Soon = true // its power-down starts
 		case m.Owner != nil && !s.AreCovered(m.Owner):
 			s.Soon = true // the job's other nodes are closed
 		case m.Owner != nil:
@@ -42,6 +45,9 @@ func takeDownLost(s *Step) {
 		l.Nodes = slices.DeleteFunc(slices.Clone(l.Nodes), func(node string) bool { return !lost[node] })
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := action.SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: action.Why(why)}
+			if waitsBehindDoor(s.Node(l.Nodes[0])) {
+				down.State = "power_down_force" // there is no job to requeue
+			}
 			for _, id := range l.Jobs {
 				s.notify(id, report.LossComment(s.Wanted, s.Jobs[id], why), action.About(down).Queue)
 			}
@@ -49,6 +55,11 @@ func takeDownLost(s *Step) {
 		}
 	}
 	s.do(downs...)
+}
+
+// waitsBehindDoor reports whether a pending job waits for the node behind a door that has not opened.
+func waitsBehindDoor(m *scene.Node) bool {
+	return m.Door != nil && !m.Door.Opened && m.Owner != nil && m.Owner == m.Door.Taker
 }
 
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as

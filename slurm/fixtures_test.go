@@ -161,8 +161,8 @@ func TestEachVersionDescribesItsCluster(t *testing.T) {
 
 		unlimited := Limit{Kind: Unlimited}
 		require.Equal(t, []Partition{
-			{Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}, MaxTime: unlimited, Up: true, Begins: true, Tier: 1, PerNode: map[string]int64{"cpu": 2}, Exclusive: true},
-			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: unlimited, Up: true, Begins: true, Tier: 1, PerNode: map[string]int64{"cpu": 2}},
+			{Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}, MaxTime: unlimited, Up: true, Begins: true, Tier: 1, PerNode: map[string]int64{"cpu": 2, "billing": 2}, Exclusive: true},
+			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: unlimited, Up: true, Begins: true, Tier: 1, PerNode: map[string]int64{"cpu": 2, "billing": 2}},
 		}, parsed(t, ParsePartitions, fixture(t, version, "partitions.txt")))
 		for file, up := range map[string]bool{"13-ping.txt": true, "14-ping-down.txt": false} {
 			require.Equal(t, []Controller{{Role: "primary", Host: "ctl", Up: up}}, parsed(t, ParsePing, fixture(t, version, file)))

@@ -33,8 +33,9 @@ type Partition struct {
 	QOS string
 	// Tier is the PriorityTier: Slurm starts jobs of a higher one first.
 	Tier int
-	// PerNode is the number of CPUs ("cpu") and devices ("gres/gpu") of each node, as far as Slurm
-	// counts them. It omits resources that differ between the nodes.
+	// PerNode is the number of CPUs ("cpu"), devices ("gres/gpu") and "billing" units of each node, as far
+	// as Slurm counts them. It omits resources that differ between the nodes, and billing units if they
+	// depend on a job's memory.
 	PerNode map[string]int64
 	// ResumeTimeout and SuspendTime are LimitUnknown if the cluster's values apply.
 	ResumeTimeout, SuspendTime Limit
@@ -76,7 +77,7 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 		Restricts:       restriction(line),
 		QOS:             strings.TrimPrefix(wordAfter(line, "QoS"), "N/A"),
 		Tier:            numberOr0(wordAfter(line, "PriorityTier")),
-		PerNode:         perNode(wordAfter(line, "TRES")),
+		PerNode:         perNode(wordAfter(line, "TRES"), wordAfter(line, "TRESBillingWeights")),
 		ResumeTimeout:   ParseSeconds(wordAfter(line, "ResumeTimeout")),
 		SuspendTime:     ParseSeconds(wordAfter(line, "SuspendTime")),
 	}, known, nil
@@ -88,15 +89,18 @@ func isExclusive(line string) bool {
 }
 
 // perNode divides a partition's resources by its number of nodes.
-func perNode(tres string) map[string]int64 {
+func perNode(tres, weights string) map[string]int64 {
 	total := map[string]int64{}
 	for item := range strings.SplitSeq(tres, ",") {
 		name, text, _ := strings.Cut(item, "=")
 		total[name], _ = strconv.ParseInt(text, 10, 64) // 0 if it fails; zero totals are left out
 	}
 	nodes := max(total["node"], 1)
+	if strings.Contains(strings.ToLower(weights), "mem") {
+		delete(total, "billing")
+	}
 	maps.DeleteFunc(total, func(name string, amount int64) bool {
-		return name != "cpu" && !strings.HasPrefix(name, "gres/") || amount <= 0 || amount%nodes != 0
+		return name != "cpu" && name != "billing" && !strings.HasPrefix(name, "gres/") || amount <= 0 || amount%nodes != 0
 	})
 	for name := range total {
 		total[name] /= nodes

@@ -55,10 +55,14 @@ func TestParseReservations(t *testing.T) {
 func TestParsePartitions(t *testing.T) {
 	require.Equal(t, []Partition{{
 		Name: "a", Nodes: []string{"f0", "f1"}, DefaultTime: limitOf(time.Hour), MaxTime: limitOf(7 * 24 * time.Hour), Up: true, Begins: true, Exclusive: true,
-		Restricts: "AllowGroups", QOS: "part", PerNode: map[string]int64{"cpu": 4, "gres/gpu": 2}, PowerDownOnIdle: true,
+		Restricts: "AllowGroups", QOS: "part", PerNode: map[string]int64{"cpu": 4, "gres/gpu": 2, "billing": 4}, PowerDownOnIdle: true,
 		ResumeTimeout: limitOf(400 * time.Second), SuspendTime: Limit{Kind: Unlimited}, Tier: 10,
 	}}, parsed(t, ParsePartitions,
 		"PartitionName=a AllocNodes=ALL DefaultTime=01:00:00 Exclusive=NODE MaxNodes=UNLIMITED MaxTime=7-00:00:00 MinNodes=0 Nodes=f[0-1] "+
 			"OverSubscribe=NO State=UP TotalNodes=2 QoS=part TRES=cpu=8,mem=2M,node=2,billing=8,gres/gpu=4,gres/gpu:odd=3,license/a=2 ResumeTimeout=400 SuspendTime=INFINITE PowerDownOnIdle=YES PriorityJobFactor=1 PriorityTier=10\n"))
+	for weights, want := range map[string]int64{"(null)": 4, "CPU=0.5,GRES/gpu=1": 4, "CPU=0.5,Mem=1G": 0} {
+		one := parsed(t, ParsePartitions, "PartitionName=a Nodes=f[0-1] State=UP TRES=cpu=8,node=2,billing=8 TRESBillingWeights="+weights+"\n")
+		require.Equal(t, want, one[0].PerNode["billing"], weights)
+	}
 	require.Empty(t, parsed(t, ParsePartitions, "No partitions in the system\n"))
 }

@@ -119,6 +119,14 @@ func TestLimitsHoldJobsBack(t *testing.T) {
 			[]uint32{1, 2, 3},
 			"account phys may use 12 CPUs at once (GrpTRES): 12 are in use or requested, and the job needs 4",
 		},
+		"billing units in total": {
+			func(w limitedPending) {
+				w.Snap.Partitions[0].PerNode["billing"] = 10
+				w.limit("ml", "GrpTRESMins", "billing minutes", 1000, 0)
+			},
+			[]uint32{1, 4},
+			"account ml may use 1000 billing minutes in total (GrpTRESMins): 600 are used or requested, and the job needs 600",
+		},
 		"jobs of an account": {
 			func(w limitedPending) { w.limit("ml", "GrpJobs", "jobs", 2, 0) },
 			[]uint32{1, 2, 4},

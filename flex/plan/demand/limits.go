@@ -235,7 +235,7 @@ func (l *limits) text(c ceiling, needs map[string]int64) string {
 
 // amountOf formats an amount of a trackable resource.
 func amountOf(n int64, of string) string {
-	word := map[string]string{slurm.JobCount: "job", "node": "node", "cpu": "CPU", "gres/gpu": "GPU", "node minutes": "node minute", "cpu minutes": "CPU minute", "gres/gpu minutes": "GPU minute"}[of]
+	word := map[string]string{slurm.JobCount: "job", "node": "node", "cpu": "CPU", "gres/gpu": "GPU", "billing": "billing unit", "node minutes": "node minute", "cpu minutes": "CPU minute", "gres/gpu minutes": "GPU minute", "billing minutes": "billing minute"}[of]
 	switch {
 	case word == "":
 		return fmt.Sprintf("%d %s", n, of)

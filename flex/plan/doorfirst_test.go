@@ -78,10 +78,10 @@ func TestJobThatMayNotUseItsDoorLosesItAndBuysNothing(t *testing.T) {
 	assert.Equal(t, "delete reservation DOOR", w.inSlurm())
 	p := w.plan()
 	assert.Empty(t, asked(p))
-	assert.Equal(t, "slurmctld does not let it use the nodes that are reserved for it (Access denied to requested reservation for job 7): "+
-		"submit the job as a user whom the controller knows, or ask an admin", p.Held[0].Obstacle)
+	assert.Equal(t, "slurmctld does not let it use the nodes that are reserved for it: "+
+		"submit the job as a user whom the controller knows, or ask an admin (Access denied to requested reservation for job 7)", p.Held[0].Obstacle)
 	w.Snap.Late[7] = scene.Late{Until: noon.Add(time.Minute), Refused: "Cannot modify scrontab jobs through scontrol", Unusable: true}
-	assert.Contains(t, w.plan().Held[0].Obstacle, "scontrol): have the scrontab entry run sbatch")
+	assert.Contains(t, w.plan().Held[0].Obstacle, "for it: have the scrontab entry run sbatch (")
 	w.job().Reservation = w.door().Name
 	assert.Empty(t, w.inSlurm(), "it uses the door after all")
 }

@@ -278,7 +278,7 @@ func (h *handout) lateWaits() (held []Wait) {
 			if strings.Contains(late.Refused, "scrontab") {
 				remedy, wait.Next = "have the scrontab entry run sbatch", time.Time{}
 			}
-			wait.Obstacle = fmt.Sprintf("slurmctld does not let it use the nodes that are reserved for it (%s): %s", late.Refused, remedy)
+			wait.Obstacle = fmt.Sprintf("slurmctld does not let it use the nodes that are reserved for it: %s (%s)", remedy, late.Refused)
 		case late.Refused != "":
 			wait.Obstacle = fmt.Sprintf("slurmctld refuses to reserve nodes for it (%s): ask an admin", late.Refused)
 		case limit != "":

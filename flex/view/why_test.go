@@ -89,6 +89,10 @@ var stories = []struct {
 		s.group(812, request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
 		s.Snap.Jobs[0].Partition = "train,short"
 		s.reserve(memo.DoorReservation("alpha", "812", at(-60))+"-1", "alpha-g2-[0-1]", at(4)).Users = []string{"ada"}
+		s.Snap.Records = map[uint32]slurm.JobRecord{812: {Comment: "slurmflex:wait=2h,cancel"}}
+		for _, node := range []string{"0", "1"} {
+			s.Group("alpha-g2-node-"+node, mig.Stamp{NodeSet: "g2"}, request("a1", mig.Accepted, "alpha-g2-"+node, "", time.Hour))
+		}
 	}, "812"},
 	{"a job without a daemon that waits for its request", func(s *world) { s.dead = true; s.behindDoor(812, "alpha-a3-[0-1]") }, "812"},
 	{"a job without a daemon whose request waits for capacity", func(s *world) {

@@ -235,6 +235,9 @@ func (e *explainer) placed(j Job, rows []Row) {
 	}
 	if j.Places > 1 && strings.HasPrefix(e.Next, "starts ") {
 		e.Next = fmt.Sprintf("starts in the first of its %d places with all machines registered", j.Places)
+		if !slices.ContainsFunc(rows, func(r Row) bool { return r.GiveUpAt.IsZero() || r.State == Booting }) { // its wait ends with its last place
+			e.Next = joined(e.Next, e.givesUp(slices.MaxFunc(rows, func(a, b Row) int { return a.GiveUpAt.Compare(b.GiveUpAt) })))
+		}
 	}
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.State == Returning && r.Then == action.Hold }) {
 		e.Next = "once the cause is fixed, an admin releases it: scontrol release " + j.address()

@@ -533,6 +533,31 @@ func TestIdleMachinesAreOpenUntilTheHorizon(t *testing.T) {
 	assert.Equal(t, "reserve alpha-a3-3\ndelete reservation "+warm, w.onCovers())
 }
 
+// Slurm plans no job on idle machines and cold nodes together, and small jobs might keep the machine for ever.
+func TestIdleMachineMakesWayForAJobThatNeedsItsNodeToo(t *testing.T) {
+	w := newUnasked()
+	w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
+	w.keep()
+	w.up("alpha-a3-3")
+	w.Nodes("alpha-a3-3", scenetest.Idle)
+	w.covers("alpha-a3-[0-2]")
+	w.reserve(memo.CoverReservation("alpha", memo.WarmCover, noon.Add(-time.Minute)), 23*time.Hour, "alpha-a3-3", "PURGE_COMP=00:06:00")
+	w.job().NodeCount, w.job().Planned = 4, nil
+	assert.Contains(t, w.onCovers(), "reserve alpha-a3-3\n")
+	assert.NotContains(t, w.all(), "power_down")
+	w.covers("alpha-a3-[0-3]")
+	const down = "set nodes alpha-a3-3 power_down"
+	assert.Contains(t, w.all(), down)
+	w.job().NodeCount = 3
+	assert.NotContains(t, w.all(), down, "cold nodes are enough")
+	w.job().NodeCount = 4
+	w.Nodes("alpha-a3-2", "IDLE+CLOUD+POWERING_DOWN")
+	assert.Contains(t, w.all(), down)
+	w.Job(9, "train", "alpha-a3-2", slurm.JobRunning)
+	w.Nodes("alpha-a3-2", scenetest.Busy)
+	assert.NotContains(t, w.all(), down, "it is not enough")
+}
+
 // A registered machine behind its job's door must not be lost to SuspendTime.
 func TestDoorOpensBeforeSuspendTime(t *testing.T) {
 	w := newWaitingPending()

@@ -366,6 +366,11 @@ func TestPendingJobUsesAMachineThatBecomesIdle(t *testing.T) {
 	assertNotRequeued(t, l, waits)
 	await(t, time.Minute, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
 	assert.Len(t, state(t, l).Instances, 1)
+
+	// Slurm plans no job on its node and the other one together.
+	both := submit(t, l, "-p", "kept", "-N2", "--time=10")
+	capacity(t, l, "", 8)
+	awaitCompleted(t, l, both)
 }
 
 // The cover remains, because the daemon would create it again.

@@ -20,6 +20,8 @@ type handed struct {
 	Leaves map[*scene.Door]bool
 	// Offered has machines that no job has and that Slurm may give to any job.
 	Offered map[*scene.Node]bool
+	// Yields has idle machines that keep_idle keeps, with the job that their nodes are needed for.
+	Yields map[*scene.Node]*slurm.Job
 	// Crowded holds since when jobs wait for a nodeset that is not on demand; see scene.Memory.
 	Crowded map[uint32]time.Time
 	// Nodes with machines that no job has now, and that a job gets or keeps.
@@ -53,7 +55,7 @@ func handOut(s *scene.Scene) handed {
 		Scene: s, jobs: s.Queue(),
 		coveredNames: coveredNames{sets: s.Covered(), free: map[*config.NodeSet][]string{}, short: map[*config.NodeSet]*slurm.Job{}, spares: map[*config.NodeSet]bool{}},
 		handed: handed{
-			Leaves: map[*scene.Door]bool{}, Offered: map[*scene.Node]bool{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{},
+			Leaves: map[*scene.Door]bool{}, Offered: map[*scene.Node]bool{}, Yields: map[*scene.Node]*slurm.Job{}, kept: map[*scene.Node]bool{}, Later: map[UserIn]int{},
 			Crowded: map[uint32]time.Time{},
 		},
 	}

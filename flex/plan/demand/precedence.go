@@ -32,14 +32,21 @@ func (h *handout) keepFor(j *slurm.Job) {
 		h.named = append(h.named, j.Needs...)
 	}
 	for _, set := range h.places(j) {
-		fit, all := 0, 0
+		fit, all, coming := 0, 0, 0
+		var idle []*scene.Node
 		for _, m := range h.Nodes {
 			if m.Set != set || m.Static || !j.SurelyFits(*m.Node) || IsForOthers(h.Scene, m, j) || m.IsWithdrawn() {
 				continue
 			}
 			all++
-			if h.isOpen(m) {
+			switch {
+			case h.isOpen(m):
 				fit++
+			case len(m.Holders) > 0 || m.Door != nil || h.isWanted(m.Name):
+			case m.Power == scene.On && m.Idle() && !m.State.Has(slurm.PowerDown) && !h.kept[m]:
+				idle = append(idle, m)
+			default:
+				coming++
 			}
 		}
 		if h.short[set] != nil || fit == 0 || all < j.NodeCount || !h.surelyTakes(j, set) || h.limits.obstacle(j, set) != "" {
@@ -48,11 +55,24 @@ func (h *handout) keepFor(j *slurm.Job) {
 		switch spare := h.fitting(set, j, nil); {
 		case fit < j.NodeCount, !h.isOverdue(j) && len(spare) < j.NodeCount:
 			h.short[set] = j
+			h.yield(j, idle, j.NodeCount-fit-coming)
 			return
 		case !h.isOverdue(j):
 			h.named = append(h.named, spare[:j.NodeCount]...)
 			return
 		}
+	}
+}
+
+// yield gives up as many idle machines as the job lacks nodes, if there are enough and Slurm does not start
+// the job on them: it plans no job on idle machines and cold nodes together.
+func (h *handout) yield(j *slurm.Job, idle []*scene.Node, lack int) {
+	starts := len(usable(h.Scene, idle, j)) >= j.NodeCount && !h.Seen.Now.Add(runsFor(j)).After(h.Horizon)
+	if starts || lack > len(idle) {
+		return
+	}
+	for _, m := range idle[:max(lack, 0)] {
+		h.Yields[m] = j
 	}
 }
 

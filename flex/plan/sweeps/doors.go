@@ -349,7 +349,7 @@ func coverOf(w *demand.Wanted, m *scene.Node) memo.Cover {
 		return ""
 	case m.IsOpenToPlans():
 		return memo.ColdCover
-	case isIdle && w.Handed.Offered[m], isIdle && !w.IsKept(m) && (m.Set.Flex.KeepIdle > 0 || len(m.Machines) > 0 && !wasForAJob(m)) && !isOver(s, m):
+	case isIdle && w.Handed.Offered[m], isIdle && !w.IsKept(m) && w.Handed.Yields[m] == nil && (m.Set.Flex.KeepIdle > 0 || len(m.Machines) > 0 && !wasForAJob(m)) && !isOver(s, m):
 		return memo.WarmCover
 	}
 	return memo.BusyCover

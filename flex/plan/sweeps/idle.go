@@ -10,8 +10,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// powerDownKept powers down the idle nodes that keep_idle has kept for long enough, and those that
-// were not marked during their job only because of salvage. Slurm's SuspendTime does the same, but
+// powerDownKept powers down the idle nodes that keep_idle has kept for long enough or that a job needs
+// beside cold ones, and those that were not marked during their job only because of salvage. Slurm's SuspendTime does the same, but
 // does not take leases or nodesets into account. If a job takes such a node first, the mark takes
 // effect at the job's end.
 func powerDownKept(s *Step) {
@@ -24,6 +24,10 @@ func powerDownKept(s *Step) {
 			if isLeft(m) || sets[m.Set] && m.Cover && wasForAJob(m) {
 				s.do(powerDown("power_down", "its job has left it", m.Name))
 			}
+			continue
+		}
+		if j := s.Handed.Yields[m]; j != nil {
+			s.do(powerDown("power_down", "job "+j.Name()+" needs this node beside nodes without machines", m.Name))
 			continue
 		}
 		end, ends := endingOf(m)

@@ -305,7 +305,7 @@ var mutants = []mutant{
 	},
 	{
 		"machines that a job keeps after a loss are powered down when Slurm requeues the job", "flex/plan/sweeps/idle.go",
-		" || isOpen(m, sets) || s.IsKept(m)", " || isOpen(s.Wanted, m, sets)", planner,
+		" || isOpen(m, sets) || s.IsKept(m)", " || isOpen(m, sets)", planner,
 	},
 	{
 		"a machine is kept until its lease ends", "flex/plan/scene/lease.go",

@@ -207,7 +207,7 @@ func TestFrontEndsUnderstandAWaitingJob(t *testing.T) {
 				})
 			}
 			concludes()
-			if os.Getenv("E2E_ALL") != "" { // a tool may give a job up that it has seen waiting
+			if os.Getenv("E2E_ALL") != "" { // a tool may stop waiting for a job later
 				time.Sleep(time.Minute)
 				concludes()
 			}

@@ -216,7 +216,7 @@ func (l *Lab) command(ctx context.Context, cred *syscall.Credential, name string
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Setsid: true}
 	cmd.WaitDelay = 10 * time.Second // on a busy machine, its output may be read late
 	if slices.Contains(daemons, filepath.Base(name)) {
-		cmd.WaitDelay = time.Second // it goes on in the background and holds the pipe
+		cmd.WaitDelay = time.Second // it continues in the background and keeps the pipe open
 	}
 	return cmd
 }

@@ -64,8 +64,8 @@ func (h *handout) keepFor(j *slurm.Job) {
 	}
 }
 
-// yield gives up as many idle machines as the job lacks nodes, if there are enough and Slurm does not start
-// the job on them: it plans no job on idle machines and cold nodes together.
+// yield selects as many idle machines as the job lacks nodes, if that is enough and Slurm does not start the
+// job on them alone: Slurm plans no job on idle machines and cold nodes together.
 func (h *handout) yield(j *slurm.Job, idle []*scene.Node, lack int) {
 	starts := len(usable(h.Scene, idle, j)) >= j.NodeCount && !h.Seen.Now.Add(runsFor(j)).After(h.Horizon)
 	if starts || lack > len(idle) {

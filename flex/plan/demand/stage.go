@@ -169,7 +169,7 @@ func areUp(s *scene.Scene, doors []*scene.Door) bool {
 	})
 }
 
-// hasNothing reports whether the node has no request, and no machine except a broken one: it gets a machine
+// hasNothing reports whether the node lacks both a request and a machine that works. Its machine is requested
 // once it is powered down.
 func hasNothing(m *scene.Node) bool {
 	return len(m.Requests) == 0 && !slices.ContainsFunc(m.Machines, func(in scene.Machine) bool { return !in.Lost() })

@@ -11,9 +11,9 @@ import (
 )
 
 // powerDownKept powers down the idle nodes that keep_idle has kept for long enough or that a job needs
-// beside cold ones, and those that were not marked during their job only because of salvage. Slurm's SuspendTime does the same, but
-// does not take leases or nodesets into account. If a job takes such a node first, the mark takes
-// effect at the job's end.
+// beside cold ones, and those that were not marked during their job only because of salvage. Slurm's
+// SuspendTime does the same, but does not take leases or nodesets into account. If a job takes such a
+// node first, the mark takes effect at the job's end.
 func powerDownKept(s *Step) {
 	sets := s.Covered()
 	for _, m := range s.Nodes {

@@ -46,7 +46,7 @@ func takeDownLost(s *Step) {
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := action.SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: action.Why(why)}
 			if waitsBehindDoor(s.Node(l.Nodes[0])) {
-				down.State = "power_down_force" // there is no job to requeue
+				down.State = "power_down_force" // no job runs there
 			}
 			for _, id := range l.Jobs {
 				s.notify(id, report.LossComment(s.Wanted, s.Jobs[id], why), action.About(down).Queue)

@@ -272,6 +272,13 @@ func TestLimitUsedUpAfterTheRequestIsShown(t *testing.T) {
 	assert.Equal(t, demand.Queued, wait.Stage)
 	assert.Equal(t, "1 of 1 licenses of lic are in use or requested, and the job needs 1: until this changes, granted machines are released", wait.Obstacle)
 	assert.Equal(t, `set AdminComment of job 1: "flex-start: waiting since 2026-11-21T11:59:00Z for 2 × a3-highgpu-8g for 04:00:00; `+wait.Obstacle+`"`, w.all())
+
+	free.Used, w.Snap.Throttles = 0, map[uint32]int{7: 1}
+	j.ArrayID, j.ArrayTask, j.Reservation = 7, "0", memo.DoorReservation("alpha", "7_0", noon.Add(-time.Minute))
+	w.Snap.Reservations[len(w.Snap.Reservations)-1].Name = j.Reservation
+	assert.Empty(t, w.plan().Waits[0].Obstacle, "no other task runs")
+	w.Snap.Jobs = append(w.Snap.Jobs, slurm.Job{ID: 8, ArrayID: 7, ArrayTask: "1", State: slurm.JobRunning})
+	assert.Equal(t, "its own limit %1 (JobArrayTaskLimit): until this changes, granted machines are released", w.plan().Waits[0].Obstacle)
 }
 
 func TestLateJobIsHeldAndThenGetsItsCurrentNodeCount(t *testing.T) {

@@ -245,13 +245,17 @@ func amountOf(n int64, of string) string {
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-// Overtaken returns the limit that would keep a job with a door from starting there now, because others have
-// used it up since; empty if there is none. Jobs with doors do not count under Slurm's limits yet.
+// Overtaken returns the limit that would keep a job with a door from starting there now, because others, or
+// other tasks of its array, have used it up since; empty if there is none. Jobs with doors do not count under
+// Slurm's limits yet.
 func (c *Claim) Overtaken(s *scene.Scene) string {
 	if c.Door == nil || c.Job == nil {
 		return ""
 	}
 	why := (&limits{Scene: s}).obstacle(c.Job, c.Set)
+	if throttle := s.Throttle(c.Job); throttle > 0 && runningTasks(s)[c.Job.Array()] >= throttle {
+		why = ownLimit(throttle)
+	}
 	if why != "" {
 		why += ": until this changes, granted machines are released"
 	}

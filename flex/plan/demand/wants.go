@@ -101,14 +101,20 @@ func runsFor(j *slurm.Job) time.Duration {
 	return j.Limit.Duration
 }
 
-// tasksAtWork counts the tasks of each array that have nodes or a door.
-func tasksAtWork(s *scene.Scene) map[uint32]int {
+// runningTasks counts the tasks of each array that have nodes.
+func runningTasks(s *scene.Scene) map[uint32]int {
 	count := map[uint32]int{}
 	for i := range s.Seen.Jobs {
 		if j := &s.Seen.Jobs[i]; j.Array() != 0 && j.State.HoldsNodes() {
 			count[j.Array()]++
 		}
 	}
+	return count
+}
+
+// tasksAtWork counts the tasks of each array that have nodes or a door.
+func tasksAtWork(s *scene.Scene) map[uint32]int {
+	count := runningTasks(s)
 	for _, d := range s.Doors {
 		switch {
 		case d.Place != 0, d.Changed:

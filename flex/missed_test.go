@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
 )
 
 // downs returns the nodes that were set DOWN.
@@ -42,5 +44,22 @@ func TestScheduledEndOfALostMachineIsRemembered(t *testing.T) {
 		w.poweredDown("alpha-a3-1")
 		assert.NotContains(w, w.observed().Ends, "alpha-a3-1")
 		assert.Contains(w, w.observed().Ends, "alpha-a3-0")
+	})
+}
+
+// A program that replaces a machine's metadata drops created-by, which names the group.
+func TestMachineWithoutMetadataBelongsToTheGroupThatNamesIt(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.running(1, "train", "alpha-a3-[0-1]")
+		w.fault(fakegce.Fault{Method: "instances.list", Broken: &fakegce.Broken{Name: "alpha-a3-1", Field: "metadata"}})
+		w.begin()
+		w.mustPass()
+		w.mustPass()
+		assert.Empty(w, w.downs())
+		w.slurm.cancel(1)
+		w.poweredDown("alpha-a3-0")
+		w.poweredDown("alpha-a3-1")
+		w.settle()
+		assert.Empty(w, w.cloud.State().Instances)
 	})
 }

@@ -7,7 +7,7 @@ type Instance struct {
 	Name       string
 	Zone       string // short name, such as us-central1-a
 	Region     string
-	Group      string    // its managed instance group, from its metadata; empty: none
+	Group      string    // its managed instance group; empty: none
 	Stamp      Stamp     // from the labels of an instance without a group; zero: no stamp of its cluster
 	Status     string    // the API's status: PROVISIONING, STAGING, RUNNING, STOPPING, …
 	Created    time.Time // when the VM was created

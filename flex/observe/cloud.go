@@ -30,6 +30,14 @@ func (o Observer) observeMachines(ctx context.Context, snap *scene.Snapshot) (co
 	maps.Copy(snap.Unseen, unseenInstances)
 	maps.Copy(snap.Unseen, unseenGroups)
 	snap.Members = o.members(ctx, snap.Miscounted(snap.Groups), snap.Unseen)
+	for id, members := range snap.Members {
+		for i := range snap.Instances {
+			in := &snap.Instances[i]
+			if in.Group == "" && slices.ContainsFunc(members.All, func(m mig.Member) bool { return m.Name == in.Name && m.Zone == in.Zone }) {
+				in.Group = id.Name // its metadata was replaced
+			}
+		}
+	}
 	return compute
 }
 

@@ -108,6 +108,10 @@ func TestNodeSetDownForALossIsPoweredDownAndUsedAgain(t *testing.T) {
 	in("when Slurm was powering it down already", seen(because("alpha-a3-0", "DOWN+CLOUD+POWERED_DOWN", lost)), "set nodes alpha-a3-0 resume")
 	in("not while the job leaves it", seen(because("alpha-a3-0", "DOWN+CLOUD+COMPLETING", lost)))
 	in("not if an admin has set it down", seen(because("alpha-a3-0", "DOWN+CLOUD", "broken fan")))
+	for _, reboot := range []string{"DOWN+CLOUD+DRAIN+REBOOT_ISSUED", "DOWN+CLOUD+DRAIN+REBOOT_REQUESTED"} {
+		in("when scontrol reboot ASAP has drained it: "+reboot, seen(nodes("alpha-a3-0", reboot), missing("alpha-a3-0")), off)
+	}
+	in("not if an admin has drained it", seen(nodes("alpha-a3-0", "DOWN+CLOUD+DRAIN"), missing("alpha-a3-0")))
 	in("an idle node without its machine is set DOWN without a notice", seen(nodes("alpha-a3-0", "IDLE+CLOUD"), missing("alpha-a3-0")), off)
 }
 

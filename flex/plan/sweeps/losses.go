@@ -65,10 +65,12 @@ func waitsBehindDoor(m *scene.Node) bool {
 // recoverVanished powers down nodes without a job that have lost their machine. A machine counts as
 // lost if slurmflex has set its node DOWN or two passes found it lost. It also counts as lost if
 // Compute shows nothing for the node and either the lease has ended or the node does not respond to
-// Slurm. recoverVanished leaves a node with a job to Slurm until the job has left the node.
+// Slurm. recoverVanished leaves a node with a job to Slurm until the job has left the node, and one that
+// an admin has drained to the admin.
 func recoverVanished(s *Step) {
 	for _, m := range s.Nodes {
-		out := m.State.Has(slurm.Drain) && !m.IsDrainedByCheck() || m.State.Has(slurm.Fail) // by an admin
+		reboots := m.State.Flags&(slurm.RebootRequested|slurm.RebootIssued) != 0 // ASAP drains it, until ResumeTimeout
+		out := m.State.Has(slurm.Drain) && !m.IsDrainedByCheck() && !reboots || m.State.Has(slurm.Fail)
 		if m.Power != scene.On || m.IsUnread || len(m.Holders) > 0 || m.State.Held() || out {
 			continue
 		}

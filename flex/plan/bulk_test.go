@@ -48,3 +48,15 @@ func TestProcessesDeriveTheSameOccasionForAnInsert(t *testing.T) {
 	assert.Equal(t, 1, spec(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)).Failed)
 	assert.Equal(t, 3, spec(time.Minute, told(7, "flex-start: attempt 3 failed (capacity): none; retrying at 2026-11-21T12:00:01Z")).Failed)
 }
+
+// Another program may remove labels. Without them, only its name shows that the machine is a node's.
+func TestMachineOfAPoweredDownNodeWithoutLabelsIsReported(t *testing.T) {
+	const what = "instance alpha-bulk-0 in us-central1-a has the name of a node that is powered down, and stays, because it lacks slurmflex's labels: " +
+		"delete it when it is not needed (gcloud compute instances delete alpha-bulk-0 --zone us-central1-a)"
+	problems := func(state string, age time.Duration) []string {
+		return alphaPlan(nodes("alpha-bulk-0", state), vms("alpha-bulk-0", "", "RUNNING"), aged(age)).Problems.Texts()
+	}
+	assert.Equal(t, []string{what}, problems(poweredDown, 10*time.Minute))
+	assert.Empty(t, problems(poweredDown, 9*time.Minute), "it may show its labels later")
+	assert.Empty(t, problems("IDLE+CLOUD", time.Hour), "a job may use it")
+}

@@ -175,11 +175,17 @@ func (f *findings) billedOtherwise() {
 	}
 }
 
-// outsiders reports the instances that their group denies.
+// outsiders reports the instances that their group denies, and those that slurmflex does not know as its own
+// and that run under the names of powered-down nodes.
 func (f *findings) outsiders() {
 	for _, in := range f.Machines {
-		if (!in.Leaving() || in.Stopped()) && in.Outsider {
+		switch {
+		case in.Leaving() && !in.Stopped():
+		case in.Outsider:
 			f.Problems = append(f.Problems, in.OutsiderProblem())
+		case in.Node != nil && in.Node.Power == scene.Off && in.Group == "" && !in.Belongs && !in.Node.MayShow && f.IsOld(in.Created, scene.OrphanedAfter):
+			f.Add("no-stamp", in.Name, "instance %s in %s has the name of a node that is powered down, and stays, because it lacks slurmflex's labels: "+
+				"delete it when it is not needed (gcloud compute instances delete %[1]s --zone %[2]s)", in.Name, in.Zone)
 		}
 	}
 }

@@ -203,7 +203,7 @@ func (h *handout) offer(left []*scene.Node) {
 			isIn := func(m *scene.Node) bool { return slices.Contains(fit[:j.NodeCount], m) }
 			up := true
 			for _, m := range fit[:j.NodeCount] {
-				if slices.Contains(left, m) {
+				if !h.isLongIdle(m) {
 					h.kept[m], h.Offered[m] = true, true
 				}
 				up = up && isWarm(m)

@@ -652,6 +652,7 @@ func TestWhyExplainsEachReasonOfSlurm(t *testing.T) {
 		assert.Equal(t, word != "None", strings.HasSuffix(text, " ("+word+")"), text)
 	}
 	assert.Equal(t, "something that slurmflex does not know (NoSuchReason)", slurmsCause("NoSuchReason, at all"))
+	assert.NotContains(t, slurmsCause("DependencyNeverSatisfied"), "failed", "with afternotok, the other job has succeeded")
 	assert.Equal(t, "the nodes that it may use are reserved for maintenance, or their leases end before it would (ReqNodeNotAvail)", slurmsCause("ReqNodeNotAvail, Reserved for maintenance"))
 }
 

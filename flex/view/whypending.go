@@ -201,7 +201,7 @@ var causes = map[string]string{
 	"PartitionInactive":           "its partition accepts no jobs",
 	"PartitionNodeLimit":          "it needs more nodes than the partition allows, or the partition is down",
 	"PartitionTimeLimit":          "its time limit is longer than the partition allows",
-	"DependencyNeverSatisfied":    "the job that it depends on has failed",
+	"DependencyNeverSatisfied":    "its dependency can never be satisfied",
 	"BadConstraints":              "no node has what it requires",
 	"NodeDown":                    "a node that it needs is down",
 	"ReqNodeNotAvail":             "no node that it may use is free",

@@ -203,7 +203,7 @@ func TestInstanceOfAnotherProvisioningModelIsReported(t *testing.T) {
 	s.Instances[0].Model = mig.Standard
 	assert.Contains(t, planOf(alphaConfig, s).Problems.Texts(),
 		"instance alpha-a3-0 is STANDARD, not FLEX_START, and billed otherwise: correct instance template "+
-			"projects/demo/global/instanceTemplates/a3 and delete it")
+			"projects/demo/global/instanceTemplates/a3 and delete it, unless the nodeset's capacity was changed")
 }
 
 func TestRequestUnderWayHoldsItsPlace(t *testing.T) {

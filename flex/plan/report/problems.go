@@ -169,7 +169,7 @@ func (f *findings) billedOtherwise() {
 			continue
 		}
 		if set := in.Node.Set; in.Model != set.Flex.Capacity.Model() {
-			f.Add("not-flex-start", in.Name, "instance %s is %s, not %s, and billed otherwise: correct instance template %s and delete it",
+			f.Add("not-flex-start", in.Name, "instance %s is %s, not %s, and billed otherwise: correct instance template %s and delete it, unless the nodeset's capacity was changed",
 				in.Name, in.Model, set.Flex.Capacity.Model(), set.Template)
 		}
 	}

@@ -30,6 +30,7 @@ func TestNodesetWithoutNodesForAMoreImportantJobIsNamed(t *testing.T) {
 	assert.True(t, named(func(waitingPending) {}))
 	assert.False(t, named(func(w waitingPending) { w.Snap.Jobs[2].Priority = 5 }), "it is the least important one")
 	assert.False(t, named(func(w waitingPending) { w.Snap.Jobs[2].Priority = 0 }), "it is held")
+	assert.False(t, named(func(w waitingPending) { w.Snap.Jobs[0].Priority = 0 }), "the other one is held")
 	assert.False(t, named(func(w waitingPending) { w.Snap.Reservations = w.Snap.Reservations[:2] }), "two nodes are free")
 	assert.False(t, named(func(w waitingPending) { w.Snap.Unseen[scenetest.US] = errors.New("503") }), "nothing is known of its nodes")
 	assert.False(t, named(func(w waitingPending) {

@@ -293,7 +293,7 @@ func (f *findings) fullSets(held []demand.Wait) {
 		switch d := m.Door; {
 		case m.IsOpenToPlans(), m.IsUnread: // a node that is unread may have become free
 			open[m.Set.Name]++
-		case d == nil || d.Job == nil || !d.Job.State.Waits() || f.AnyPresent(d.Nodes):
+		case d == nil || d.Job == nil || !d.Job.State.Waits() || d.Job.Priority == 0 || f.AnyPresent(d.Nodes):
 		case behind[m.Set.Name] == nil || d.Job.Priority < behind[m.Set.Name].Job.Priority:
 			behind[m.Set.Name] = d
 		}

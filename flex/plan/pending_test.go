@@ -545,6 +545,10 @@ func TestIdleMachineMakesWayForAJobThatNeedsItsNodeToo(t *testing.T) {
 	w.job().NodeCount, w.job().Planned = 4, nil
 	assert.Contains(t, w.onCovers(), "reserve alpha-a3-3\n")
 	assert.NotContains(t, w.all(), "power_down")
+	w.another(9).NodeCount = 1
+	w.Node("alpha-a3-3").LastBusyTime = noon.Add(-time.Minute)
+	assert.NotContains(t, w.onCovers(), "reserve alpha-a3-3\n", "another job may start there; closed, it would fit that job in each second pass")
+	w.Snap.Jobs, w.Node("alpha-a3-3").LastBusyTime = w.Snap.Jobs[:1], time.Time{}
 	w.covers("alpha-a3-[0-3]")
 	const down = "set nodes alpha-a3-3 power_down"
 	assert.Contains(t, w.all(), down)
@@ -556,23 +560,6 @@ func TestIdleMachineMakesWayForAJobThatNeedsItsNodeToo(t *testing.T) {
 	w.Job(9, "train", "alpha-a3-2", slurm.JobRunning)
 	w.Nodes("alpha-a3-2", scenetest.Busy)
 	assert.NotContains(t, w.all(), down, "it is not enough")
-}
-
-// Closed for the larger job, the machine would fit the small one in each second pass, and never start it.
-func TestMachineThatHasJustBecomeIdleMakesNoWayForAnotherJob(t *testing.T) {
-	w := newUnasked()
-	w.Snap.Partitions[0].MaxTime.Kind = slurm.Unlimited
-	w.keep()
-	w.up("alpha-a3-3")
-	w.Nodes("alpha-a3-3", scenetest.Idle)
-	w.covers("alpha-a3-[0-2]")
-	w.reserve(memo.CoverReservation("alpha", memo.WarmCover, noon.Add(-time.Minute)), 23*time.Hour, "alpha-a3-3", "PURGE_COMP=00:06:00")
-	w.job().NodeCount, w.job().Planned = 4, nil
-	w.another(9).NodeCount = 1
-	for age, closes := range map[time.Duration]bool{time.Minute: false, 3 * time.Minute: true} {
-		w.Node("alpha-a3-3").LastBusyTime = noon.Add(-age)
-		assert.Equal(t, closes, strings.Contains(w.onCovers(), "reserve alpha-a3-3\n"), age)
-	}
 }
 
 // A registered machine behind its job's door must not be lost to SuspendTime.

@@ -62,7 +62,7 @@ func newTwins(t *testing.T, o lab.Options) *twins {
 	require.NoError(t, err)
 	w.model = fakeslurm.New(fakeslurm.Options{
 		Version: l.Version.String(), Accounting: o.Accounting, Nodes: names, Partitions: partitions,
-		ResumeTimeout: time.Duration(cmp.Or(o.ResumeTimeout, 65533)) * time.Second, SuspendTimeout: 5 * time.Second,
+		ResumeTimeout: time.Duration(cmp.Or(o.ResumeTimeout, 65533)) * time.Second, SuspendTimeout: time.Duration(cmp.Or(o.SuspendTimeout, 5)) * time.Second,
 		SuspendTime: 300 * time.Second, SlurmdTimeout: 30 * time.Second,
 		SuspendExc: []string{"alpha-st-0"}, Backfill: time.Duration(o.Backfill) * time.Second,
 	})

@@ -21,7 +21,7 @@ func hour(partition string, nodes ...string) fakeslurm.JobSpec {
 }
 
 func TestModelManualPowerChanges(t *testing.T) {
-	w := newTwins(t, lab.Options{})
+	w := newTwins(t, lab.Options{SuspendTimeout: 30})
 	w.update("alpha-a3-0", "power_up", "power_up", "resume", "power_down enough", "power_up", "drain",
 		"drain an admin's", "down broken", "resume")
 	w.update("alpha-a3-[0-1]", "power_down_force it goes")
@@ -49,7 +49,7 @@ func TestModelReasonsWithASlurmdbd(t *testing.T) {
 }
 
 func TestModelNodesOfAJob(t *testing.T) {
-	w := newTwins(t, lab.Options{})
+	w := newTwins(t, lab.Options{SuspendTimeout: 30})
 	w.submit(hour("train", "alpha-a3-0", "alpha-a3-1"))
 	w.update("alpha-a3-0", "power_down_force no capacity", "resume")
 	w.start(1)
@@ -185,7 +185,7 @@ func TestModelReservations(t *testing.T) {
 }
 
 func TestModelArraysAndPriorities(t *testing.T) {
-	w := newTwins(t, lab.Options{})
+	w := newTwins(t, lab.Options{SuspendTimeout: 30})
 	tasks := hour("train")
 	tasks.Tasks = 3
 	w.submit(tasks)

@@ -138,6 +138,19 @@ func TestMachineOfAnotherJobIsReplacedIfItsLeaseIsTooShort(t *testing.T) {
 	assert.NotContains(t, in(50*time.Minute, "UNLIMITED", 6), makesRoom, "is kept if the job has an unlimited time limit")
 }
 
+// Slurm may allocate a node again before its machine has been deleted, such as during an outage of Compute.
+func TestMachineThatRegisteredBeforeTheJobsAllocationIsReplaced(t *testing.T) {
+	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-6"
+	in := func(by uint32, booted time.Duration) []string {
+		return actions(planOf(alphaConfig, seen(awaits(7, "alpha-a3-0"), started(7, time.Minute), leasedTo(by, "alpha-a3-0", 5*time.Minute, 6*time.Hour),
+			onNodes("alpha-a3-0", func(n *slurm.Node) { n.BootTime = noon.Add(-booted) }))))
+	}
+	assert.Contains(t, in(6, 4*time.Minute), makesRoom, "it can never register again")
+	assert.NotContains(t, in(6, 6*time.Minute), makesRoom, "the machine before it registered")
+	assert.NotContains(t, in(6, 30*time.Second), makesRoom, "it has registered since")
+	assert.NotContains(t, in(7, 4*time.Minute), "delete instances alpha-a3-0 of alpha-a3-job-7", "scontrol reboots the machine of its job")
+}
+
 func TestJobIsReturnedIfItsOtherNodeEndsTooSoon(t *testing.T) {
 	given := func(by uint32, ends time.Duration, more ...part) scene.Snapshot {
 		return seen(halfUp(),

@@ -33,8 +33,9 @@ func Lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 const bootLoss = 5 * time.Minute
 
 // isLeftover returns the value of Machine.Leftover. The instance cannot serve the job for one of two reasons. Either the instance has had
-// its time to boot: slurmctld ignores a slurmd that booted before the node was last powered up, so
-// the node can never register. Or its lease ends before the job could finish.
+// its time to boot, or has registered before the job was allocated the node: slurmctld ignores a slurmd that
+// booted before the node was last powered up, so the node can never register. Or its lease ends before the job
+// could finish.
 //
 // An instance serves the job that it was created for, unless its time to boot had already passed
 // when the job was allocated the node, as after a requeue to the same node. The instance of a group
@@ -50,7 +51,7 @@ func (s builder) isLeftover(in Machine) bool {
 		return false
 	}
 	limit := m.Set.Flex.BootTimeout
-	spent := limit > 0 && s.IsOld(in.Created, limit)
+	spent := limit > 0 && s.IsOld(in.Created, limit) || s.hasBootedSince(m.Name, in.Created) && m.BootTime.Before(job.Start)
 	serves := func(j *slurm.Job) bool {
 		return (!stamp.ForJobs() || j.ID == stamp.Job) && (!spent || j.Start.Before(in.Created.Add(limit)))
 	}

@@ -51,15 +51,6 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-func TestVersionIsAtLeastEarlierVersions(t *testing.T) {
-	version := Version{23, 2, 8}
-	require.True(t, version.AtLeast(23, 2))
-	require.True(t, version.AtLeast(22, 5))
-	require.False(t, version.AtLeast(23, 11))
-	require.False(t, version.AtLeast(24, 1))
-	require.Equal(t, "23.02.8", version.String())
-}
-
 func TestBackfillPlansAheadAsFarAsConfigured(t *testing.T) {
 	for parameters, want := range map[string][2]time.Duration{
 		"(null)":                        {24 * time.Hour, 30 * time.Second},

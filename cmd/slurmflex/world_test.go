@@ -75,10 +75,11 @@ esac`
 
 // queue is a squeue that prints the world's jobs. Slurm requeues job 812 if it loses its nodes. The
 // mark stands before the first column that may hold any text.
-const queue = `case "$*" in
-*" -O JobID:"*) mark=${7#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|CONFIGURING|1|1|N/A|0:00|<${mark%%'|'*}>" ;;
+const queue = `echo JOBID
+case "$*" in
+*" -O JobID:"*) mark=${6#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|CONFIGURING|1|1|N/A|0:00|<${mark%%'|'*}>" ;;
 *" -j 812 "*) echo "812|812" ;;
-*) mark=${4%%'<%'*}; sed "s/MARK/${mark##*'|'}/g" DIR/jobs ;;
+*) mark=${3%%'<%'*}; sed "s/MARK/${mark##*'|'}/g" DIR/jobs ;;
 esac`
 
 // newWorld returns a world without jobs, where all nodes are powered down.

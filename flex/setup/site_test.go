@@ -91,7 +91,7 @@ NodeName=alpha-a3-[0-7] CPUs=2 State=CLOUD
 PartitionName=train Nodes=alpha-a3-[0-7] OverSubscribe=EXCLUSIVE
 `)
 	w.write("accounts", realSlurm(t, "24.11.5", "16-assoc-mgr.txt"))
-	w.write("bin/squeue", "#!/bin/sh\n")
+	w.write("bin/squeue", "#!/bin/sh\necho JOBID\n")
 	w.write("bin/scontrol", `#!/bin/sh
 case "$*" in
 *assoc,qos) cat DIR/accounts ;;

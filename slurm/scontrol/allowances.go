@@ -13,7 +13,7 @@ import (
 // that starts in between counts twice instead of never.
 func (c *Client) Allowances(ctx context.Context, enforced []string) (a slurm.Allowances, err error) {
 	mark := rand.Text()
-	out, err := c.run(ctx, "squeue", "-h", "-a", "-t", "PENDING", "-O", slurm.ChargeFormat(mark))
+	out, err := c.squeue(ctx, "-t", "PENDING", "-O", slurm.ChargeFormat(mark))
 	if err != nil {
 		return slurm.Allowances{}, err
 	}

@@ -23,7 +23,7 @@ func TestLimitsAreReadAfterThePendingJobs(t *testing.T) {
 	assert.Equal(t, map[uint32]slurm.Charge{7: {Account: "ml", QOS: "normal"}}, a.Charges)
 	assert.Len(t, a.Licenses, 1)
 	assert.Len(t, a.QOS["normal"].Allowances, 1)
-	calls := []string{"squeue -h -a -t PENDING", "scontrol -o show licenses", "scontrol -o show assoc_mgr flags=assoc,qos"}
+	calls := []string{"squeue -a -t PENDING", "scontrol -o show licenses", "scontrol -o show assoc_mgr flags=assoc,qos"}
 	_, err = c.Allowances(t.Context(), nil)
 	require.NoError(t, err)
 	got := asked(t, c)

@@ -2,6 +2,7 @@
 package scontrol
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -136,11 +137,26 @@ func (c *Client) ArrayThrottle(ctx context.Context, array uint32, task int) (int
 
 func (c *Client) queue(ctx context.Context, byTask bool, only ...string) ([]slurm.Job, error) {
 	mark := rand.Text()
-	out, err := c.run(ctx, "squeue", append(append([]string{"-h", "-a"}, only...), "-o", slurm.SqueueFormat(mark))...)
+	out, err := c.squeue(ctx, append(only, "-o", slurm.SqueueFormat(mark))...)
 	if err != nil {
 		return nil, err
 	}
 	return slurm.ParseSqueue(out, mark, byTask)
+}
+
+// squeue runs squeue for the jobs of all partitions and returns its rows, without the header. The first
+// column must be the job's ID. Empty output is an error, because squeue prints a header even if there
+// are no jobs.
+func (c *Client) squeue(ctx context.Context, args ...string) ([]byte, error) {
+	out, err := c.run(ctx, "squeue", append([]string{"-a"}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	header, rows, whole := bytes.Cut(out, []byte("\n"))
+	if !whole || !bytes.HasPrefix(header, []byte("JOBID")) {
+		return nil, fmt.Errorf("squeue: the output begins with %.100q instead of a header", header)
+	}
+	return rows, nil
 }
 
 // Partitions lists all partitions, including hidden ones.

@@ -28,6 +28,7 @@ type dummy struct {
 	Hang           bool   // never end
 	Leave          bool   // end, but leave a process that keeps stdout open
 	Flood          bool   // print without end
+	NoHeader       bool   // print no header as squeue
 
 	// Instead replaces the dummy for a command with the key as its last argument.
 	Instead map[string]dummy
@@ -68,6 +69,9 @@ func beDummy(name string) int {
 	record(conf, name, input)
 	if instead, found := d.Instead[os.Args[len(os.Args)-1]]; found {
 		d = instead
+	}
+	if name == "squeue" && d.Exit == 0 && !d.NoHeader {
+		fmt.Println("JOBID|JOBID")
 	}
 	fmt.Print(strings.ReplaceAll(d.Stdout, markOfCall, markIn(os.Args)))
 	fmt.Fprint(os.Stderr, d.Stderr)

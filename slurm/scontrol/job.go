@@ -126,7 +126,7 @@ func (c *Client) runFor(ctx context.Context, id uint32, what, program string, ar
 // tasks of an array in one row.
 func (c *Client) address(ctx context.Context, id uint32, what string) (own, whole string, err error) {
 	number := strconv.FormatUint(uint64(id), 10)
-	out, err := c.run(ctx, "squeue", "-h", "-a", "-r", "-t", "all", "-j", number, "-o", slurm.JobAddressFormat)
+	out, err := c.squeue(ctx, "-r", "-t", "all", "-j", number, "-o", slurm.JobAddressFormat)
 	if err == nil {
 		own, err = slurm.ParseJobAddress(id, out)
 	}

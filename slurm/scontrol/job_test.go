@@ -41,7 +41,7 @@ func TestJobIsChangedByItsOwnAddress(t *testing.T) {
 			if id != 5 && verb.name != "set the admin comment" {
 				address = "10" // only AdminComments differ between components
 			}
-			require.Equal(t, []string{fmt.Sprintf("squeue -h -a -r -t all -j %d -o %%A|%%i", id), fmt.Sprintf(verb.command, address)}, asked(t, c))
+			require.Equal(t, []string{fmt.Sprintf("squeue -a -r -t all -j %d -o %%A|%%i", id), fmt.Sprintf(verb.command, address)}, asked(t, c))
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestJobRecordsAreReadInOneCall(t *testing.T) {
 		{ID: 1, State: slurm.JobConfiguring, Requeue: true, Batch: true},
 		{ID: 3, State: slurm.JobConfiguring, Requeue: true, Batch: true, AdminComment: "waits"},
 	}, records, "only the requested jobs, once each")
-	require.Equal(t, []string{"squeue -h -a -r -t all -O " + slurm.JobRecordFormat("MARK") + " -j 1,2,3"}, asked(t, c))
+	require.Equal(t, []string{"squeue -a -r -t all -O " + slurm.JobRecordFormat("MARK") + " -j 1,2,3"}, asked(t, c))
 }
 
 func TestSingleJobRecordIsRequestedByID(t *testing.T) {
@@ -152,7 +152,7 @@ func TestSingleJobRecordIsRequestedByID(t *testing.T) {
 	require.Empty(t, records)
 	_, err = c.JobRecords(t.Context(), nil)
 	require.NoError(t, err)
-	require.Equal(t, []string{"squeue -h -a -r -t all -O " + slurm.JobRecordFormat("MARK") + " -j 3"}, asked(t, c), "no command for no jobs")
+	require.Equal(t, []string{"squeue -a -r -t all -O " + slurm.JobRecordFormat("MARK") + " -j 3"}, asked(t, c), "no command for no jobs")
 }
 
 // A3: a user may have seen the output of an earlier call and copied its rows into an AdminComment.

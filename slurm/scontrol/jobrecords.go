@@ -57,7 +57,7 @@ const mostNamed = 1000
 func (c *Client) readRecords(ctx context.Context, calls [][]uint32) []records {
 	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(calls...))))
 	mark := rand.Text()
-	args := []string{"-h", "-a", "-r", "-t", "all", "-O", slurm.JobRecordFormat(mark)}
+	args := []string{"-r", "-t", "all", "-O", slurm.JobRecordFormat(mark)}
 	if len(ids) <= mostNamed {
 		var names []string
 		for _, id := range ids {
@@ -66,7 +66,7 @@ func (c *Client) readRecords(ctx context.Context, calls [][]uint32) []records {
 		args = append(args, "-j", strings.Join(names, ","))
 	}
 	var all records
-	out, err := c.run(ctx, "squeue", args...)
+	out, err := c.squeue(ctx, args...)
 	if err == nil {
 		all.read, err = slurm.ParseJobRecords(out, mark, ids)
 	}

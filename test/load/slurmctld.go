@@ -74,6 +74,8 @@ func (s *slurmctld) answer(conn net.Conn) {
 	text, status := "", "0\n"
 	if err := must.Try(func() { text = s.run(context.Background(), args[0], args[1:]) }); err != nil {
 		status, text = "1\n", "slurm error: "+err.Error()+"\n"
+	} else if args[0] == "squeue" {
+		text = "JOBID\n" + text
 	}
 	_, _ = io.WriteString(conn, status+text) // a client that has gone needs no answer
 }

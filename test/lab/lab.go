@@ -215,25 +215,25 @@ func (l *Lab) command(ctx context.Context, cred *syscall.Credential, name string
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Setsid: true}
 	cmd.WaitDelay = 10 * time.Second // on a busy machine, its output may be read late
-	if slices.Contains(daemons, filepath.Base(name)) {
-		cmd.WaitDelay = time.Second // it continues in the background and keeps the pipe open
-	}
 	return cmd
 }
 
 func (l *Lab) run(ctx context.Context, cred *syscall.Credential, name string, args ...string) (string, error) {
 	cmd := l.command(ctx, cred, name, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// Files instead of pipes, because a daemon keeps its output open.
+	var outputs [2]*os.File
+	for i := range outputs {
+		outputs[i] = must.Get(os.CreateTemp("", "slurmflex-lab-"))
+		defer os.Remove(outputs[i].Name())
+		defer outputs[i].Close()
+	}
+	cmd.Stdout, cmd.Stderr = outputs[0], outputs[1]
 	err := cmd.Run()
-	if errors.Is(err, exec.ErrWaitDelay) && slices.Contains(daemons, filepath.Base(name)) {
-		err = nil
-	}
+	stdout, stderr := string(must.Get(os.ReadFile(outputs[0].Name()))), string(must.Get(os.ReadFile(outputs[1].Name())))
 	if err != nil {
-		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err,
-			strings.TrimSpace(stderr.String()+stdout.String()))
+		return stdout, fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(stderr+stdout))
 	}
-	return stdout.String(), nil
+	return stdout, nil
 }
 
 // StartDaemon starts slurmflex's daemon and waits until hooks can reach it.

@@ -138,7 +138,7 @@ func (a *app) scheduler(cfg *config.Config) *scontrol.Client {
 }
 
 func (a *app) lock(cfg *config.Config) leader.Lock {
-	return leader.Lock{Dir: cfg.Options.RunDir, Permission: &leader.Permission{Slurm: a.scheduler(cfg)}}
+	return leader.Lock{Dir: cfg.Options.RunDir, Permission: &leader.Permission{Slurm: a.scheduler(cfg)}, Log: a.log.Logger}
 }
 
 // shown returns the estimates for views, and what adds estimates and prices to a view. Passes never wait

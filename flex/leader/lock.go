@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 )
 
@@ -20,7 +21,11 @@ import (
 type Lock struct {
 	Dir        string      // must exist with mode 0700 and belong to the user that makes the passes
 	Permission *Permission // nil: any process that holds the files may reconcile
+	Log        *zap.Logger // is told of a long wait; may be nil
 }
+
+// longWait is longer than most passes take.
+const longWait = 10 * time.Second
 
 // The files.
 const (
@@ -56,7 +61,7 @@ func (l Lock) Take(ctx context.Context, partial bool) (release func(), err error
 	if err != nil {
 		return nil, err
 	}
-	if err := waitFor(ctx, pass); err != nil {
+	if err := l.waitFor(ctx, pass); err != nil {
 		pass.Close()
 		return nil, fmt.Errorf("lock %s: %w", pass.Name(), err)
 	}
@@ -111,9 +116,10 @@ func (l Lock) open(name string) (*os.File, error) {
 
 // waitFor takes the lock of f, polling until ctx ends, because a blocking flock cannot be
 // interrupted.
-func waitFor(ctx context.Context, f *os.File) error {
-	ask := time.NewTicker(50 * time.Millisecond)
+func (l Lock) waitFor(ctx context.Context, f *os.File) error {
+	ask, late := time.NewTicker(50*time.Millisecond), time.NewTimer(longWait)
 	defer ask.Stop()
+	defer late.Stop()
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if !errors.Is(err, unix.EWOULDBLOCK) {
@@ -123,6 +129,10 @@ func waitFor(ctx context.Context, f *os.File) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ask.C:
+		case <-late.C:
+			if l.Log != nil {
+				l.Log.Info("still waiting for the pass of another slurmflex process, which lslocks names", zap.String("file", f.Name()))
+			}
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/test/must"
 )
@@ -50,7 +52,8 @@ func TestLockAllowsOnePassAndOneWaiter(t *testing.T) {
 }
 
 func TestLockWaitEndsWithItsContext(t *testing.T) {
-	lock := Lock{Dir: privateFolder(t)}
+	core, logged := observer.New(zap.InfoLevel)
+	lock := Lock{Dir: privateFolder(t), Log: zap.New(core)}
 	synctest.Test(t, func(t *testing.T) {
 		release := take(t, lock)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -58,6 +61,7 @@ func TestLockWaitEndsWithItsContext(t *testing.T) {
 		_, err := lock.Take(ctx, false)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.EqualError(t, err, "lock "+filepath.Join(lock.Dir, "round.lock")+": context deadline exceeded")
+		assert.Equal(t, 1, logged.FilterMessageSnippet("still waiting").Len())
 
 		release()
 		take(t, lock)() // the waiter that stopped does not block the queue

@@ -47,7 +47,7 @@ func TestChangedJobKeepsOrLosesItsRequest(t *testing.T) {
 		{change: "features=new", want: moved},
 		{change: "excnodelist=NODE", want: moved},
 		{change: "excnodelist=alpha-wide-47", want: kept},
-		{change: "reqnodelist=alpha-wide-35", want: moved},
+		{change: "reqnodelist=alpha-wide-46", want: moved},
 		{change: "numnodes=2-2", want: moved, args: []string{"-n2"}},
 		{change: "numnodes=2", want: kept, args: []string{"-N3"}},
 		{change: "numcpus=1", want: kept},

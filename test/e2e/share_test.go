@@ -33,8 +33,9 @@ func TestSingleJobsShareRequestsIfPlacesAreScarce(t *testing.T) {
 	shut(t, l)
 	var jobs []string
 	for range 20 {
-		jobs = append(jobs, submit(t, l, "-p", "train", "-N1", "--time=15"))
+		jobs = append(jobs, submit(t, l, "-p", "train", "-N1", "--time=15", "--hold"))
 	}
+	run(t, l, "scontrol", "release", strings.Join(jobs, ","))
 	await(t, time.Minute, "all nodes to be requested", func() bool {
 		s := state(t, l)
 		require.LessOrEqual(t, len(liveRequests(s)), 2, "max_active_requests")

@@ -198,7 +198,7 @@ func (o *openLease) race(l *look) {
 // has opened, and none of these nodes is in the machine's nodeset.
 func (o *openLease) isPassedOver(s *scene.Scene) bool {
 	outside := func(nodes []string) bool {
-		return len(nodes) > 0 && !slices.ContainsFunc(s.NodesNamed(nodes), func(m *scene.Node) bool { return m.Set.Name == o.NodeSet })
+		return len(nodes) > 0 && !s.AnyNode(nodes, func(m *scene.Node) bool { return m.Set.Name == o.NodeSet })
 	}
 	if j := s.Jobs[o.Job]; j != nil && j.State.HoldsNodes() {
 		return outside(j.Nodes)

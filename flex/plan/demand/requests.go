@@ -27,7 +27,7 @@ type Settled struct {
 func (w *Wanted) settleRequests() {
 	var short []scene.Live
 	for _, r := range w.Live {
-		if slices.ContainsFunc(w.NodesNamed(r.Request.Instances), func(m *scene.Node) bool { return w.ClaimOf(m) != nil && isShort(r, w.ClaimOf(m)) }) {
+		if w.AnyNode(r.Request.Instances, func(m *scene.Node) bool { return w.ClaimOf(m) != nil && isShort(r, w.ClaimOf(m)) }) {
 			short = append(short, r)
 		} else {
 			w.Settled = append(w.Settled, Settled{r, w.misfit(r)})

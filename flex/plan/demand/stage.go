@@ -165,7 +165,7 @@ func lastStart(s *scene.Scene, d *scene.Door) (last time.Time) {
 // areUp reports whether the machines behind all the doors have registered, and none of them is lost.
 func areUp(s *scene.Scene, doors []*scene.Door) bool {
 	return !slices.ContainsFunc(doors, func(d *scene.Door) bool {
-		return slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool { return !m.State.IsUp() || m.IsLost })
+		return s.AnyNode(d.Nodes, func(m *scene.Node) bool { return !m.State.IsUp() || m.IsLost })
 	})
 }
 

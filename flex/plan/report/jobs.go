@@ -111,7 +111,7 @@ const beforeLimit = ", before its time limit"
 // announced any longer: the job's machines have no lease. Each of them must show, because one that a
 // list lacks may be the one that ends.
 func isWithdrawn(s *scene.Scene, j *slurm.Job) bool {
-	return memo.Begins(s.Seen.Told[j.ID], memo.End) && haveCome(s, j) && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
+	return memo.Begins(s.Seen.Told[j.ID], memo.End) && haveCome(s, j) && !s.AnyNode(j.Nodes, func(m *scene.Node) bool {
 		return m.Set.Flex.MaxRunDuration > 0 || m.IsUnread || !m.HasMachine()
 	})
 }
@@ -126,7 +126,7 @@ func isWarned(s *scene.Scene, j *slurm.Job) bool {
 // missesMachine reports whether the machine of one of the job's nodes is missing, but not certainly
 // lost.
 func missesMachine(s *scene.Scene, j *slurm.Job) bool {
-	return slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool { return !m.HasMachine() && !m.IsLost })
+	return s.AnyNode(j.Nodes, func(m *scene.Node) bool { return !m.HasMachine() && !m.IsLost })
 }
 
 // waitText describes how long the job waited for its machines, as the notice did during the wait.
@@ -168,7 +168,7 @@ func waitText(s *scene.Scene, j *slurm.Job) string {
 
 // haveCome reports whether each of the job's nodes has its machine and is up or powering up.
 func haveCome(s *scene.Scene, j *slurm.Job) bool {
-	return j.State != slurm.JobCompleting && !slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *scene.Node) bool {
+	return j.State != slurm.JobCompleting && !s.AnyNode(j.Nodes, func(m *scene.Node) bool {
 		stays, _ := m.Stays()
 		return !stays || m.Power != scene.Rising && m.Power != scene.On
 	})

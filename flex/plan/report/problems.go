@@ -303,7 +303,7 @@ func (f *findings) fullSets(held []demand.Wait) {
 		if w.Barred || less == nil || j.Priority <= less.Job.Priority || open[w.NodeSet] >= j.NodeCount || reported[w.NodeSet] {
 			continue
 		}
-		if !slices.ContainsFunc(f.NodesNamed(less.Nodes), func(m *scene.Node) bool { return !demand.IsForOthers(f.Scene, m, j) }) {
+		if !f.AnyNode(less.Nodes, func(m *scene.Node) bool { return !demand.IsForOthers(f.Scene, m, j) }) {
 			continue
 		}
 		reported[w.NodeSet] = true

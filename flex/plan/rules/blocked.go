@@ -29,7 +29,7 @@ func withdrawBlocked(w *demand.Wanted) {
 		if set == nil || r.Misfit != "" || !w.OnlyWaits(&r.Live) {
 			continue
 		}
-		isUsed := slices.ContainsFunc(w.NodesNamed(r.Request.Instances), func(m *scene.Node) bool {
+		isUsed := w.AnyNode(r.Request.Instances, func(m *scene.Node) bool {
 			return slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool { return j.State.AtWork() })
 		})
 		if b := w.Sets[set].Block; b != nil && b.Cancels && !isUsed {

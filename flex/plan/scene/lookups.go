@@ -40,9 +40,14 @@ func (s *Scene) AnyPresent(nodes []string) bool {
 	return false
 }
 
+// AnyNode reports whether any of the nodes is so.
+func (s *Scene) AnyNode(names []string, isSo func(*Node) bool) bool {
+	return slices.ContainsFunc(s.NodesNamed(names), isSo)
+}
+
 // AnyDoubted reports whether an unreadable job may hold one of the nodes.
 func (s *Scene) AnyDoubted(nodes []string) bool {
-	return slices.ContainsFunc(s.NodesNamed(nodes), func(m *Node) bool { return m.Doubted })
+	return s.AnyNode(nodes, func(m *Node) bool { return m.Doubted })
 }
 
 // Together returns the doors of all components of the door's heterogeneous job, which Slurm starts
@@ -72,7 +77,7 @@ func (s *Scene) Outlives(j *slurm.Job, end time.Time) bool {
 	case j.State == slurm.JobRunning && !j.Start.IsZero():
 		return j.Start.Add(j.Limit.Duration - config.CloseEnough).After(end)
 	}
-	return slices.ContainsFunc(s.NodesNamed(j.Nodes), func(m *Node) bool {
+	return s.AnyNode(j.Nodes, func(m *Node) bool {
 		return m.Set.Flex.MaxRunDuration > 0 && j.Limit.Duration > min(m.Set.Flex.MaxRunDuration, mig.MaxDuration)
 	})
 }

@@ -101,7 +101,7 @@ func keepDoors(s *Step) {
 
 // isBusy reports whether the cover over busy nodes has a node of the door.
 func isBusy(s *scene.Scene, d *scene.Door) bool {
-	return slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool { return m.Busy })
+	return s.AnyNode(d.Nodes, func(m *scene.Node) bool { return m.Busy })
 }
 
 // isBest reports whether the job should use this one of its doors: one that has only registered
@@ -188,7 +188,7 @@ func pushed(s *scene.Scene, d *scene.Door) time.Time {
 // mayHaveSurvivors reports whether the door has survivors, or may have some that could not be read:
 // nodes that booted before the job lost others.
 func mayHaveSurvivors(s *scene.Scene, d *scene.Door) bool {
-	return len(s.Survivors(d)) > 0 || slices.ContainsFunc(s.NodesNamed(d.Nodes), func(m *scene.Node) bool {
+	return len(s.Survivors(d)) > 0 || s.AnyNode(d.Nodes, func(m *scene.Node) bool {
 		return m.Set.Flex.Salvage && m.IsUnread && m.Power == scene.On && m.BootTime.Before(d.At)
 	})
 }

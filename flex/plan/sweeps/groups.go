@@ -67,7 +67,7 @@ func stillCounts(w *demand.Wanted, g *mig.Group, r mig.Request) bool {
 	if !g.Stamp.Shared() {
 		return w.GroupOf[g.ID()] || w.IsQueued(g.Stamp.Job)
 	}
-	return slices.ContainsFunc(w.NodesNamed(r.Instances), func(m *scene.Node) bool { return w.ClaimOf(m) != nil && w.ClaimOf(m).ID() == g.ID() })
+	return w.AnyNode(r.Instances, func(m *scene.Node) bool { return w.ClaimOf(m) != nil && w.ClaimOf(m).ID() == g.ID() })
 }
 
 // shows reports whether the request created machines that exist or may exist.

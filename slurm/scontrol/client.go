@@ -215,11 +215,7 @@ func (c *Client) Controllers(ctx context.Context) ([]slurm.Controller, error) {
 // them print times in UTC, as package slurm expects.
 func (c *Client) environment() []string {
 	env := []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
-	conf := c.Conf
-	if conf == "" {
-		conf = os.Getenv("SLURM_CONF")
-	}
-	if conf != "" {
+	if conf := cmp.Or(c.Conf, os.Getenv("SLURM_CONF")); conf != "" {
 		env = append(env, "SLURM_CONF="+conf)
 	}
 	return env

@@ -81,7 +81,9 @@ func (s builder) addDoors() {
 			continue
 		}
 		if d.Job != nil && d.Job.IsTasks() && !d.Lost {
-			s.addDoor(d)
+			for _, m := range s.NodesNamed(d.Nodes) {
+				m.Door = cmp.Or(m.Door, d) // keeps the node from other jobs
+			}
 			continue
 		}
 		if d.Job == nil || !d.Job.State.Waits() || d.Lost {
@@ -103,15 +105,6 @@ func (s builder) addDoors() {
 				m.Power = Rising
 			}
 			_, d.Taker.Partition, _ = s.partitionOf(d.Job, m)
-		}
-	}
-}
-
-// addDoor keeps the door's nodes from other jobs.
-func (s builder) addDoor(d *Door) {
-	for _, m := range s.NodesNamed(d.Nodes) {
-		if m.Door == nil {
-			m.Door = d
 		}
 	}
 }

@@ -133,7 +133,7 @@ func notDown(t *testing.T, l *lab.Lab) (nodes []string) {
 // as powered down.
 func awaitNothingLeft(t *testing.T, l *lab.Lab) {
 	t.Helper()
-	awaitShown(t, 90*time.Second, "nothing to be left behind", func() (string, bool) {
+	awaitShown(t, longSilence, "nothing to be left behind", func() (string, bool) {
 		s, up := state(t, l), notDown(t, l)
 		doors := strings.Count(ask(t, l, "scontrol", "show", "reservation"), ".door-")
 		left := fmt.Sprintf("%d instances, %d groups, %d policies, %d doors; up: %v", len(s.Instances), len(s.Groups), len(s.Policies), doors, up)

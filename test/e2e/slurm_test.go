@@ -44,11 +44,15 @@ func slurmflex(t *testing.T, l *lab.Lab, args ...string) string {
 	return out
 }
 
-// ask runs a command that may be repeated, such as a read-only command. A slurmctld that is busy
-// writing its state answers late.
+// longSilence is longer than a slurmctld is silent. If nodes without addresses are about to be powered
+// down, Debian's slurmctld may look for their names. It takes 10 s for each, and answers nothing meanwhile
+// (24.11).
+const longSilence = 4 * time.Minute
+
+// ask runs a command that may be repeated, such as a read-only command.
 func ask(t *testing.T, l *lab.Lab, command string, args ...string) (out string) {
 	t.Helper()
-	require.NoError(t, lab.Until(context.Background(), time.Minute, command+" to answer", func() (bool, error) {
+	require.NoError(t, lab.Until(context.Background(), longSilence, command+" to answer", func() (bool, error) {
 		var err error
 		out, err = l.Slurm(context.Background(), command, args...)
 		return err == nil, err

@@ -6,6 +6,7 @@ package setup
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,10 +113,7 @@ func (q question) ask(ctx context.Context, in *bufio.Reader, out io.Writer) erro
 			fmt.Fprintln(out)
 			return errors.New("interrupted; no file is written")
 		}
-		text := strings.TrimSpace(line)
-		if text == "" {
-			text = q.Default
-		}
+		text := cmp.Or(strings.TrimSpace(line), q.Default)
 		switch wrong := q.check(text); {
 		case err != nil && line == "":
 			fmt.Fprintln(out)

@@ -121,17 +121,18 @@ func TestMachineWithoutALeaseNeedsNoReservation(t *testing.T) {
 }
 
 // Machines without a lease end at a known time only for maintenance.
-func TestOwnerReadsThatTheMaintenanceIsWithdrawn(t *testing.T) {
+func TestOwnerReadsThatNoEndIsKnown(t *testing.T) {
 	given := func(text string, more ...part) string {
 		works := and(nodes("alpha-fix-[0-1]", running), job(7, "spot", "5:00:00", slurm.JobRunning, "alpha-fix-[0-1]"), started(7, time.Hour))
 		return tells(planOf(mixed(), seen(works, spotMachines("alpha-fix-0", "RUNNING"), told(7, text), and(more...))))[7]
 	}
-	const withdrawn = "flex-start: no maintenance of its nodes' hosts is announced any longer"
+	const endless = "flex-start: its nodes are there, without a known end"
 	other := spotMachines("alpha-fix-1", "RUNNING")
 	assert.Equal(t, endsAt(time.Hour), given("", other, maintained("alpha-fix-1", time.Hour)))
-	assert.Equal(t, withdrawn, given(endsAt(time.Hour), other))
-	assert.Empty(t, given(withdrawn, other), "once")
-	assert.Equal(t, endsAt(2*time.Hour), given(withdrawn, other, maintained("alpha-fix-0", 2*time.Hour)), "it is announced again")
+	assert.Equal(t, endless, given(endsAt(time.Hour), other), "it is withdrawn")
+	assert.Equal(t, endless, given("flex-start: waiting since 2026-11-21T11:00:00Z for 1 × a3", other))
+	assert.Empty(t, given(endless, other), "once")
+	assert.Equal(t, endsAt(2*time.Hour), given(endless, other, maintained("alpha-fix-0", 2*time.Hour)), "it is announced again")
 	assert.Empty(t, given(endsAt(time.Hour)), "a list may lack the machine that ends")
 	assert.Empty(t, given(endsAt(time.Hour), other, unseen("us-central1")))
 	leased := seen(runsOn(7, "alpha-a3-0"), timeLimit("5:00:00"), started(7, time.Hour),

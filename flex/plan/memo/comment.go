@@ -87,11 +87,10 @@ const (
 	Booting      = Waiting + "for its machines, which are requested or boot" // replaces why they were not requested
 	There        = "its nodes are there, until "
 	End          = "its nodes end at "
-	Sends        = "; slurmflex sends it " // after End: the signal that slurmflex will send
-	Warned       = "; warned at "          // after End: when the job was signalled
-	Waited       = "; waited "             // after There and End: how long the job waited, and for what
-	// NoEnd replaces End when Google has withdrawn the maintenance of machines without a lease.
-	NoEnd = "no maintenance of its nodes' hosts is announced any longer"
+	Sends        = "; slurmflex sends it "                    // after End: the signal that slurmflex will send
+	Warned       = "; warned at "                             // after End: when the job was signalled
+	Waited       = "; waited "                                // after There and End: how long the job waited, and for what
+	NoEnd        = "its nodes are there, without a known end" // replaces Waiting and End
 	// Unplaced: the job waits without nodes. Slurm has taken them back, or slurmflex no longer keeps
 	// them for it, for example because the job was changed.
 	Unplaced = "it has no nodes now; slurmflex requests machines once Slurm may start the job"

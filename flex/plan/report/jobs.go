@@ -76,16 +76,15 @@ func lossText(s *scene.Scene, j *slurm.Job) (text string) {
 }
 
 // EndText describes when a job's nodes end, if that is before the job's time limit or if the job's
-// owner was last notified of a wait that is now over. It also says if the end that the owner was
-// notified of no longer applies. Otherwise it is empty. A warned job keeps its text while it is
-// unknown whether a machine of it is lost: the end may be that machine's.
+// owner was last notified of a wait or an end that is now over. Otherwise it is empty. A warned job keeps
+// its text while it is unknown whether a machine of it is lost: the end may be that machine's.
 func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 	end := s.Ends[j.ID].At
 	text := memo.OwnComment
 	switch {
 	case isWarned(s, j) && missesMachine(s, j):
 		return s.Seen.Told[j.ID]
-	case end.IsZero() && isWithdrawn(s, j):
+	case end.IsZero() && waited && j.State == slurm.JobRunning && isEndless(s, j):
 		return text + memo.NoEnd
 	case end.IsZero():
 		return ""
@@ -107,11 +106,10 @@ func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 
 const beforeLimit = ", before its time limit"
 
-// isWithdrawn reports whether the end that the job's AdminComment names was maintenance that is not
-// announced any longer: the job's machines have no lease. Each of them must show, because one that a
-// list lacks may be the one that ends.
-func isWithdrawn(s *scene.Scene, j *slurm.Job) bool {
-	return memo.Begins(s.Seen.Told[j.ID], memo.End) && haveCome(s, j) && !s.AnyNode(j.Nodes, func(m *scene.Node) bool {
+// isEndless reports whether the job's machines have no lease. Each of them must show, because one that
+// a list lacks may be the one that ends.
+func isEndless(s *scene.Scene, j *slurm.Job) bool {
+	return haveCome(s, j) && !s.AnyNode(j.Nodes, func(m *scene.Node) bool {
 		return m.Set.Flex.MaxRunDuration > 0 || m.IsUnread || !m.HasMachine()
 	})
 }

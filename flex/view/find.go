@@ -1,7 +1,6 @@
 package view
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -25,19 +24,16 @@ func (v View) numbered(n number) []Job {
 	return keep(v.Jobs, n.isOf)
 }
 
-// errUnknown is the error for a question about something that the view does not contain.
-var errUnknown = errors.New("no such job, node, nodeset or group")
-
 // Find returns the job with the number that squeue shows (812, 812_3, 812+1) or with that raw id,
 // and the rows of its nodes. It fails if the job does not exist, or if the number is ambiguous.
 func (v View) Find(name string) (Job, []Row, error) {
 	switch found, isJob := v.Numbered(name); {
 	case !isJob:
-		return Job{}, nil, fmt.Errorf("%w: %q; must be a job number, as squeue shows it", errUnknown, Printable(name))
+		return Job{}, nil, fmt.Errorf("%q must be a job number, as squeue shows it", Printable(name))
 	case len(found) == 0:
-		return Job{}, nil, fmt.Errorf("%w: job %s is not in Slurm's queue", errUnknown, name)
+		return Job{}, nil, fmt.Errorf("job %s is not in Slurm's queue", name)
 	case len(found) > 1:
-		return Job{}, nil, fmt.Errorf("%w: %s is several jobs; ask for one of them, such as %s", errUnknown, name, found[0].Name())
+		return Job{}, nil, fmt.Errorf("%s is several jobs; ask for one of them, such as %s", name, found[0].Name())
 	default:
 		return found[0], v.rowsOf(found[0]), nil
 	}

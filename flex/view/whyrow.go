@@ -212,7 +212,7 @@ func (e *explainer) nextRequest(r Row) string {
 
 // starts describes when the row's job starts. Jobs that share a request wait for the machines of all.
 func (e *explainer) starts(r Row) string {
-	ready := "once " + r.one("its machine has", "all machines have") + " registered"
+	const ready = "once all machines have registered"
 	if len(r.Jobs) == 0 || r.Obstacle != "" {
 		return ""
 	}

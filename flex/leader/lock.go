@@ -21,7 +21,7 @@ import (
 type Lock struct {
 	Dir        string      // must exist with mode 0700 and belong to the user that makes the passes
 	Permission *Permission // nil: any process that holds the files may reconcile
-	Log        *zap.Logger // is told of a long wait; may be nil
+	Log        *zap.Logger // logs a long wait; may be nil
 }
 
 // longWait is longer than most passes take.

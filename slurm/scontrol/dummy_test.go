@@ -28,7 +28,7 @@ type dummy struct {
 	Hang           bool   // never end
 	Leave          bool   // end, but leave a process that keeps stdout open
 	Flood          bool   // print without end
-	NoHeader       bool   // print no header as squeue
+	NoHeader       bool   // squeue prints no header
 
 	// Instead replaces the dummy for a command with the key as its last argument.
 	Instead map[string]dummy

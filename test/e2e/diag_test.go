@@ -44,7 +44,7 @@ func TestDiagDescribesARunningCluster(t *testing.T) {
 // archive.
 func diag(t *testing.T, l *lab.Lab, folder string, jobs ...string) (says string, read func(name string) string) {
 	t.Helper()
-	// A process that a parallel scenario starts would keep a file of this process open, and the script busy.
+	// Another process copies the script, because a script that is open for writing cannot be started.
 	require.NoError(t, exec.Command("cp", filepath.Join(l.Scripts, "diag"), folder).Run())
 	cmd := l.Client(context.Background(), filepath.Join(folder, "diag"), jobs...)
 	cmd.Dir = t.TempDir()

@@ -44,9 +44,9 @@ func slurmflex(t *testing.T, l *lab.Lab, args ...string) string {
 	return out
 }
 
-// longSilence is longer than a slurmctld is silent. If nodes without addresses are about to be powered
-// down, Debian's slurmctld may look for their names. It takes 10 s for each, and answers nothing meanwhile
-// (24.11).
+// longSilence is the longest time that slurmctld may take to answer. Debian's slurmctld may look up the
+// names of nodes that are about to be powered down. It tries each name for 10 s, and answers nothing
+// meanwhile (24.11).
 const longSilence = 4 * time.Minute
 
 // ask runs a command that may be repeated, such as a read-only command.

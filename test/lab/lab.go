@@ -220,7 +220,7 @@ func (l *Lab) command(ctx context.Context, cred *syscall.Credential, name string
 
 func (l *Lab) run(ctx context.Context, cred *syscall.Credential, name string, args ...string) (string, error) {
 	cmd := l.command(ctx, cred, name, args...)
-	// Files instead of pipes, because a daemon keeps its output open.
+	// It writes to files, because a daemon would keep a pipe open.
 	var outputs [2]*os.File
 	for i := range outputs {
 		outputs[i] = must.Get(os.CreateTemp("", "slurmflex-lab-"))

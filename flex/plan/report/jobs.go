@@ -106,8 +106,8 @@ func EndText(s *scene.Scene, j *slurm.Job, waited bool) string {
 
 const beforeLimit = ", before its time limit"
 
-// isEndless reports whether the job's machines have no lease. Each of them must show, because one that
-// a list lacks may be the one that ends.
+// isEndless reports whether the job's machines have no lease. Each machine must be listed, because
+// a missing one may be the one that ends.
 func isEndless(s *scene.Scene, j *slurm.Job) bool {
 	return haveCome(s, j) && !s.AnyNode(j.Nodes, func(m *scene.Node) bool {
 		return m.Set.Flex.MaxRunDuration > 0 || m.IsUnread || !m.HasMachine()

@@ -40,7 +40,7 @@ func (s *Scene) AnyPresent(nodes []string) bool {
 	return false
 }
 
-// AnyNode reports whether any of the nodes is so.
+// AnyNode reports whether isSo holds for any of the nodes.
 func (s *Scene) AnyNode(names []string, isSo func(*Node) bool) bool {
 	return slices.ContainsFunc(s.NodesNamed(names), isSo)
 }

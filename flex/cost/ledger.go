@@ -41,11 +41,11 @@ type Ledger struct {
 
 // Spent returns what machines have taken in the present periods of the limits.
 func (l *Ledger) Spent(ctx context.Context, snap *scene.Snapshot, cfg *config.Config) scene.Spent {
-	if len(cfg.Options.Limits) == 0 {
-		return scene.Spent{}
-	}
 	if err := l.Kept(); err != nil {
 		return scene.Spent{Err: fmt.Errorf("the history is not kept: %w", err)}
+	}
+	if len(cfg.Options.Limits) == 0 {
+		return scene.Spent{}
 	}
 	b, err := l.book(ctx, snap.Now)
 	if err != nil {

@@ -115,6 +115,7 @@ func TestUnknownAmountIsAnError(t *testing.T) {
 	}{
 		"no folder":               {gpus, func(_ *house, l *Ledger) { l.Dir = "/nowhere" }, "stat /nowhere: no such file or directory"},
 		"the history is not kept": {gpus, func(_ *house, l *Ledger) { l.Kept = func() error { return errors.New("disk full") } }, "the history is not kept: disk full"},
+		"nor without limits":      {"{}", func(_ *house, l *Ledger) { l.Kept = func() error { return errors.New("disk full") } }, "the history is not kept: disk full"},
 		"no prices":               {money, func(_ *house, l *Ledger) { l.Prices = "/nowhere" }, "a limit has a cost, and there is no prices.yaml"},
 		"bad prices":              {money, func(h *house, _ *Ledger) { h.prices("machines: {a3-highgpu-8g: {flex: cheap}}") }, `line 2: flex of a3-highgpu-8g: "cheap" is not an amount`},
 		"a price is missing":      {money, func(h *house, _ *Ledger) { h.prices("machines: {a3-highgpu-8g: {spot: 1}}") }, "a limit has a cost, and prices.yaml lacks the flex price of a3-highgpu-8g"},

@@ -828,9 +828,13 @@ func TestJobOfAPartitionThatOnlySlurmHasKeepsItsRequest(t *testing.T) {
 
 func TestNodesThatOnlySlurmHasAreReported(t *testing.T) {
 	w := newWaitingPending()
-	other := w.another(9)
-	other.State, other.Nodes = slurm.JobConfiguring, scenetest.Names("alpha-a3-[8-9]")
-	assert.Contains(t, strings.Join(w.plan().Problems.Texts(), "\n"), "has alpha-a3-[8-9], which slurm.conf has and the configuration lacks")
+	for _, name := range []string{"alpha-a3-8", "alpha-removed-0", "beta-a3-0", "login"} {
+		n := *w.Node("alpha-a3-3")
+		n.Name = name
+		w.Snap.Nodes = append(w.Snap.Nodes, n)
+	}
+	w.Node("login").State = slurm.ParseState("IDLE")
+	assert.Contains(t, strings.Join(w.plan().Problems.Texts(), "\n"), "slurm.conf has alpha-a3-8,alpha-removed-0,beta-a3-0 and the configuration lacks them")
 }
 
 func TestNodesReservedForOthersAreNamedWhileTheirJobIsQueued(t *testing.T) {

@@ -225,7 +225,7 @@ func TestCheckFindsMistakesInPartitionsAndNodes(t *testing.T) {
 			plant: func(w *site) {
 				w.configure("node_count_dynamic_max: 8", "node_count_dynamic_max: 6")
 			},
-			fault: "config.yaml:10: nodeset.a3.node_count_dynamic_max: Slurm also has alpha-a3-[6-7], but slurmflex never requests machines for them; set this to 8 or remove them from slurm.conf",
+			fault: "config.yaml:7: nodeset: Slurm also has alpha-a3-[6-7], but slurmflex never requests machines for them; correct the nodesets or slurm_cluster_name, or remove them from slurm.conf",
 		},
 		"nodes that are not in the cloud": {
 			plant: func(w *site) { w.nodes("IDLE") },

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"slurmflex/config"
 	"slurmflex/slurm"
@@ -124,9 +123,11 @@ func (j *judge) nodes() {
 		if len(fixed) > 0 {
 			j.conf(Fault, "NodeName="+slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
 		}
-		j.superfluous(set)
 		j.addresses(set, names)
 		j.gres(set, there)
+	}
+	if names := slurm.Fold(j.unknown(true)); names != "" {
+		j.say(Fault, "nodeset", "Slurm also has %s, but slurmflex never requests machines for them; correct the nodesets or slurm_cluster_name, or remove them from slurm.conf", names)
 	}
 }
 
@@ -165,24 +166,16 @@ func written(g slurm.Gres) string {
 	return fmt.Sprintf("Gres=%s, and Type=%s in gres.conf", g, g.Type)
 }
 
-// superfluous checks for nodes with a nodeset's name and an index that the nodeset does not have.
-// Jobs would wait for them in vain.
-func (j *judge) superfluous(set *config.NodeSet) {
+// unknown returns the nodes of Slurm that no nodeset has: those that Slurm powers up and down, or those that
+// are always on.
+func (j *judge) unknown(cloud bool) []string {
 	var names []string
-	highest := 0
 	for _, n := range j.world.Nodes.Is {
-		digits, ok := strings.CutPrefix(n.Name, j.cfg.Cluster+"-"+set.Name+"-")
-		if _, _, known := j.cfg.Find(n.Name); !ok || known {
-			continue
-		}
-		if index, err := strconv.Atoi(digits); err == nil {
-			names, highest = append(names, n.Name), max(highest, index)
+		if _, _, known := j.cfg.Find(n.Name); !known && n.State.Has(slurm.Cloud) == cloud {
+			names = append(names, n.Name)
 		}
 	}
-	if len(names) > 0 {
-		j.say(Fault, "nodeset."+set.Name+".node_count_dynamic_max", "Slurm also has %s, but slurmflex never requests machines for them; set this to %d or remove them from slurm.conf",
-			slurm.Fold(names), highest+1-set.Static)
-	}
+	return names
 }
 
 // without returns the names that are not among the others.

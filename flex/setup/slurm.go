@@ -126,13 +126,7 @@ func (j *judge) ordinary() []string {
 	if j.world.Conf.Is.Seconds("SuspendTime").Kind != slurm.LimitSet {
 		return nil
 	}
-	var names []string
-	for _, n := range j.world.Nodes.Is {
-		if _, _, known := j.cfg.Find(n.Name); !known && !n.State.Has(slurm.Cloud) {
-			names = append(names, n.Name)
-		}
-	}
-	return names
+	return j.unknown(false)
 }
 
 // hooks checks the programs that Slurm calls.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -109,10 +108,14 @@ func (f *findings) unreadAllowances() {
 	}
 }
 
-// unreadSpent reports that limits hold back no job.
+// unreadSpent reports that the history is not kept, or cannot be read.
 func (f *findings) unreadSpent() {
+	effect := "cost, estimate and why lack what happens until this is fixed"
+	if len(f.Config.Options.Limits) > 0 {
+		effect = "the limits on GPU hours and cost hold back no job until this is fixed"
+	}
 	if err := f.Seen.Spent.Err; err != nil {
-		f.Add("limits-unread", "", "the limits on GPU hours and cost hold back no job until this is fixed: %v", err)
+		f.Add("unread-history", "", "%s: %v", effect, err)
 	}
 }
 
@@ -216,27 +219,17 @@ func (f *findings) unclearNodes() {
 	}
 }
 
-// unconfigured reports the nodes that jobs have and that are not configured, because a nodeset was removed
-// or made smaller.
+// unconfigured reports the nodes that Slurm powers up and no nodeset has: a nodeset was removed or made
+// smaller, or the configuration is another cluster's.
 func (f *findings) unconfigured() {
-	made := map[string]bool{}
-	for _, in := range f.Machines {
-		made[in.Name] = made[in.Name] || in.Ours && !in.Leaving()
-	}
-	jobs := slices.Clone(f.Seen.Jobs)
-	slices.SortFunc(jobs, func(a, b slurm.Job) int { return cmp.Compare(a.ID, b.ID) })
-	reported := map[string]bool{} // jobs may share a node
-	for _, j := range jobs {
-		list := slurm.Fold(slices.DeleteFunc(slices.Clone(j.Nodes), func(name string) bool {
-			_, _, known := f.Config.Find(name)
-			return known || !made[name] && f.Config.FlexSetOf(name[:strings.LastIndexByte(name, '-')+1]+"0") == nil
-		}))
-		if list == "" || !j.State.HoldsNodes() || reported[list] {
-			continue
+	var names []string
+	for _, n := range f.Seen.Nodes {
+		if _, _, known := f.Config.Find(n.Name); !known && n.State.Has(slurm.Cloud) {
+			names = append(names, n.Name)
 		}
-		reported[list] = true
-		f.Add("node-not-configured", list, "job %s has %s, which slurm.conf has and the configuration lacks: slurmflex requests no machines there, keeps those that exist until the job has ended, and watches no lease; restore the size of the nodeset until then",
-			j.Name(), list)
+	}
+	if list := slurm.Fold(names); list != "" {
+		f.Add("node-not-configured", list, "slurm.conf has %s and the configuration lacks them: slurmflex requests no machines there, keeps those that exist until their job has ended, and watches no lease; correct the nodesets or slurm_cluster_name, or remove the nodes from slurm.conf", list)
 	}
 }
 

@@ -36,7 +36,8 @@ reconciles the difference between what Slurm wants and what Compute has.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return config.Misusef("%s; see %s --help", strings.Replace(err.Error(), "unknown flag: ", "unknown flag ", 1), cmd.CommandPath())
+		text, _, _ := strings.Cut(err.Error(), ": strconv.")
+		return config.Misusef("%s; see %s --help", strings.Replace(text, "unknown flag: ", "unknown flag ", 1), cmd.CommandPath())
 	})
 	root.Flags().Bool("version", false, "print the version and exit")
 	root.SetVersionTemplate("{{.Version}}")

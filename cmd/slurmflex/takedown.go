@@ -137,7 +137,7 @@ func jobsOf(p takedown.Plan) string {
 
 // progressOf names what still exists and what the takedown waits for.
 func progressOf(p takedown.Plan) string {
-	text := "there are " + p.Left.String()
+	text := "left: " + p.Left.String()
 	if len(p.Waits) > 0 {
 		text += "; waiting for " + p.Waits[0]
 		if more := len(p.Waits) - 1; more > 0 {

@@ -15,6 +15,7 @@ func TestUsageErrorIsOneLineThatNamesTheFix(t *testing.T) {
 		"snyc":                     `slurmflex has no command "snyc"; did you mean sync? See slurmflex --help`,
 		"snyc --help":              `slurmflex has no command "snyc"; did you mean sync? See slurmflex --help`, // C17
 		"config chekc --help":      `slurmflex config has no command "chekc"; did you mean check?`,
+		"estimate -N 4-2":          `invalid argument "4-2" for "-N, --nodes" flag; see slurmflex estimate --help`,
 		"sync --forec":             "unknown flag --forec; see slurmflex sync --help",
 		"resume":                   "usage: slurmflex resume HOSTLIST (for example alpha-a3-[0-3])",
 		"config check config.yaml": `slurmflex config check takes no arguments, not even "config.yaml"`,

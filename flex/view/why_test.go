@@ -203,6 +203,10 @@ var stories = []struct {
 	{"a node that waits", (*world).fill, "alpha-a3-0"},
 	{"a node that a job runs on", (*world).fill, "alpha-a3-2"},
 	{"a node that an admin has drained", (*world).fill, "alpha-a3-7"},
+	{"a node that Slurm is to reboot", func(s *world) {
+		s.fill()
+		s.because("alpha-a3-2", "ALLOCATED+CLOUD+DRAIN+REBOOT_REQUESTED", "Reboot ASAP", "root")
+	}, "alpha-a3-2"},
 	{"a node that is down", func(s *world) { s.because("alpha-a3-3", "DOWN+CLOUD", "Not responding", "slurm") }, "alpha-a3-3"},
 	{"a node that powers down", func(s *world) { s.Nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN") }, "alpha-a3-3"},
 	{"a node that is idle", func(s *world) {
@@ -258,7 +262,8 @@ var stories = []struct {
 		s.Snap.Told[816] = memo.OwnComment + memo.Done{Deed: memo.Requeued, At: at(-26 * 60), Reason: "no capacity"}.String()
 	}, "816"},
 	{"a job that Slurm holds after a requeue", func(s *world) { s.pending(816, "job requeued in held state") }, "816"},
-	{"a job that Slurm holds because its reservation was deleted", func(s *world) { s.pending(816, "Reservation (null) is invalid") }, "816"},
+	{"a job that Slurm holds because its reservation was deleted", func(s *world) { s.pending(816, "Reservation theirs was deleted") }, "816"},
+	{"a job that Slurm holds after a restart that lost its reservation", func(s *world) { s.pending(816, "Reservation (null) is invalid") }, "816"},
 	{"a job with a long error", func(s *world) {
 		s.waits()
 		s.forbidden("403 forbidden: " + strings.Repeat("Required permission. ", 20))

@@ -72,6 +72,8 @@ func (e *explainer) outOfService(name string, n Nodes) {
 	case !n.isOut():
 	case n.State == down && memo.IsOurReason(n.Reason):
 		e.Cause = memo.ReasonText(n.Reason)
+	case strings.Contains(n.Slurm, "REBOOT"):
+		e.Cause, e.Next = reason, "Slurm returns it to service once it has rebooted"
 	default:
 		e.Cause, e.YouCan = reason, "as an admin, return it to service: "+resume
 	}

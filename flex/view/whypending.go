@@ -81,7 +81,7 @@ func (v View) isBehindDeadCover(j Job) bool {
 
 // isHeld reports whether the job does not start before somebody releases it.
 func (j Job) isHeld() bool {
-	return strings.HasPrefix(j.Reason, "JobHeld") || strings.Contains(j.Reason, "held") || reasonWord(j.Reason) == "ReservationDeleted"
+	return strings.HasPrefix(j.Reason, "JobHeld") || strings.Contains(j.Reason, "held") || slices.Contains([]string{"ReservationDeleted", "ReservationInvalid"}, reasonWord(j.Reason))
 }
 
 // isHeldByUs reports whether slurmflex has held the job, and not an admin or Slurm.
@@ -218,7 +218,7 @@ var causes = map[string]string{
 	"job requeued in held state":  "it was requeued and held",
 	"launch failed requeued held": "it failed to launch; slurmd's log has the cause",
 	"ReservationDeleted":          "its reservation no longer exists, so Slurm holds it",
-	"ReservationInvalid":          "it may not use its reservation",
+	"ReservationInvalid":          "it may not use its reservation, or its reservation no longer exists",
 	"Cleaning":                    "Slurm cleans up after its last run",
 	"SchedDefer":                  "Slurm considers it in its next scheduling pass",
 	"MpiPortsBusy":                "no MPI ports are free",
@@ -241,8 +241,8 @@ var remedies = map[string]string{
 	"InvalidAccount":           "sacctmgr show assoc    (without accounting, some versions of Slurm show this for a moment)",
 	"InvalidQOS":               "sacctmgr show qos",
 	"PartitionConfig":          "scontrol show partition",
-	"ReservationDeleted":       "scontrol release JOB    (as an admin)",
-	"ReservationInvalid":       "scontrol show reservation",
+	"ReservationDeleted":       "scontrol release JOB",
+	"ReservationInvalid":       "scontrol update jobid=JOB reservation=",
 
 	"job requeued in held state": "scontrol release JOB",
 }
@@ -264,7 +264,9 @@ func reasonWord(reason string) string {
 		return "Nodes required"
 	case strings.HasSuffix(reason, "Reserved for maintenance"):
 		return "Reserved for maintenance"
-	case strings.HasPrefix(reason, "Reservation "): // and its name, and was deleted or is invalid
+	case strings.HasPrefix(reason, "Reservation ") && strings.HasSuffix(reason, " is invalid"):
+		return "ReservationInvalid"
+	case strings.HasPrefix(reason, "Reservation "): // and its name, and was deleted
 		return "ReservationDeleted"
 	case strings.HasPrefix(word, "BurstBuffer"):
 		return "BurstBuffer"

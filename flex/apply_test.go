@@ -44,6 +44,7 @@ func TestFailedGroupStopsNoOther(t *testing.T) {
 // A4: a rejected update of one node stops no other update. It is retried less and less often, down
 // to once a minute.
 func TestRejectedNodeUpdateStopsNoOther(t *testing.T) {
+	t.Parallel()
 	inWorld(t, func(w *world) {
 		require.NoError(w, w.slurm.Cluster.UpdateNodes(w.Context(), []string{"alpha-one-0"}, slurm.NodeChange{State: "power_down_force"}))
 		time.Sleep(2 * time.Second)
@@ -110,6 +111,7 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 // A6: Slurm restarts a job with --requeue=expedite immediately, on nodes in any state. The job's
 // group keeps its failure count.
 func TestExpeditedJobWaitsForItsNextAttempt(t *testing.T) {
+	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.slurm.cfg.NodeSets[0].Flex.MaxAttempts = 1
 		w.refuses("regionInstanceGroupManagerResizeRequests.insert", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
@@ -174,6 +176,7 @@ func TestHangingActionDelaysNoOther(t *testing.T) {
 }
 
 func TestHundredJobsWaitOnlyForTheRateLimitAndLogLittle(t *testing.T) {
+	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.soldOut()
 		w.slurm.cfg.NodeSets[0].DynamicMax = 100

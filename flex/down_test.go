@@ -48,24 +48,13 @@ func (w *world) inUse() {
 const strangers = "group alpha-b-a3-job-1 in us-central1 of size 0"
 
 func TestDownCompletesAfterDeathAtAnyCall(t *testing.T) {
-	for when, acts := range map[string]bool{"before the call acts": false, "after it has acted": true} {
-		t.Run(when, func(t *testing.T) {
-			calls := 1
-			for last := 0; last <= calls; last += 7 { // at 0 no process dies
-				inWorld(t, func(w *world) {
-					w.inUse()
-					w.wire.calls, w.wire.lastCall, w.wire.lastActs = 0, last, acts
-					require.True(w, w.down(takedown.Requeue).Done(), "it died at call %d", last)
-					w.owns(strangers)
-					assert.Equal(w, map[uint32]slurm.JobState{1: slurm.JobPending, 2: slurm.JobPending}, w.slurm.queue())
-					assert.Regexp(w, `^flex-start: requeued at 2000-\S+Z: its nodes are taken down$`, w.slurm.comment(1))
-					assert.False(w, w.observed().Partitions[1].Up)
-					calls = max(calls, w.wire.calls)
-				})
-			}
-			assert.Greater(t, calls, 20)
-		})
-	}
+	dying(t, 7, (*world).inUse, func(w *world, last int) {
+		require.True(w, w.down(takedown.Requeue).Done(), "it died at call %d", last)
+		w.owns(strangers)
+		assert.Equal(w, map[uint32]slurm.JobState{1: slurm.JobPending, 2: slurm.JobPending}, w.slurm.queue())
+		assert.Regexp(w, `^flex-start: requeued at 2000-\S+Z: its nodes are taken down$`, w.slurm.comment(1))
+		assert.False(w, w.observed().Partitions[1].Up)
+	})
 }
 
 func TestDownKeepsUnrequeueableJobsExceptWithNow(t *testing.T) {

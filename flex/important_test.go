@@ -17,6 +17,7 @@ import (
 func TestImportantJobStartsAmongManySmallJobs(t *testing.T) {
 	for _, waiting := range []string{"configuring", "pending"} {
 		t.Run(waiting, func(t *testing.T) {
+			t.Parallel()
 			inWorld(t, func(w *world) {
 				cfg := must.Get(config.Parse("alpha.yaml", []byte(alpha+"slurmflex: {waiting: "+waiting+"}\n")))
 				nodes := names("alpha-a3-[0-7]")

@@ -40,6 +40,7 @@ func TestGroupThatDisappearsFromAListIsDeleted(t *testing.T) {
 }
 
 func TestListedInstancesWithoutCapacityChangeNothing(t *testing.T) {
+	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.soldOut()
 		w.served(1, "train", "alpha-a3-[0-1]")

@@ -100,6 +100,7 @@ func eachRejection(t *testing.T, run func(w *world, r rejection, f fakegce.Fault
 
 // J5: a single 401 held a job until an admin came.
 func TestOneRejectionHoldsAJobOnlyIfItLasts(t *testing.T) {
+	t.Parallel()
 	eachRejection(t, func(w *world, r rejection, f fakegce.Fault) {
 		f.Times = 1
 		w.fault(f)
@@ -117,6 +118,7 @@ func TestOneRejectionHoldsAJobOnlyIfItLasts(t *testing.T) {
 }
 
 func TestEveryRejectionHasItsSequel(t *testing.T) {
+	t.Parallel()
 	eachRejection(t, func(w *world, r rejection, f fakegce.Fault) {
 		w.fault(f)
 		w.oneJob()

@@ -110,6 +110,7 @@ func TestSilentComputeHoldsSlurmForAMinute(t *testing.T) {
 
 // B2, B3: duplicates and endless pages cost neither a request nor a machine.
 func TestDuplicatesAndEndlessPagesCostNoRequest(t *testing.T) {
+	t.Parallel()
 	eachInWorld(t, map[string]fakegce.Fault{
 		"duplicates":              {Method: "*ist", Doubled: true},
 		"alternating tokens":      {Method: "*ist", Endless: fakegce.Alternating},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -11,29 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/estimate"
-	"slurmflex/flex/history"
 	"slurmflex/flex/view"
+	"slurmflex/test/bench/site"
 )
-
-// past writes a history of that many waits for two nodes, of one minute, two minutes and so on.
-func (w *world) past(waits int) {
-	w.Helper()
-	require.NoError(w, os.MkdirAll(w.path("history"), 0o755))
-	var entries []history.Entry
-	for i := range waits {
-		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
-		entries = append(entries, history.Entry{
-			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3",
-			Count: 2, From: from, To: from + history.Time(60*(i+1)), End: history.Granted,
-		})
-	}
-	require.NoError(w, history.Append(w.path("history"), "alpha", false, entries))
-}
 
 func TestEstimateUsesTheHistory(t *testing.T) {
 	w := newWorld(t)
 	assert.Empty(t, w.prints("estimate", "-p", "train", "-N", "2", "--short"))
-	w.past(39)
+	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))
+	require.NoError(t, site.Waited(w.path("history"), 39))
 	text := w.prints("estimate", "-p", "train", "-N", "2")
 	assert.Equal(t, text, w.prints("estimate", "-p", "train", "-N", "2", "--short"))
 	assert.Regexp(t, `^partition train, nodeset a3, 2 nodes: wait: median 20m, 90th percentile 36m, from 39 requests like this one since \d{4}-\d\d-\d\d\n$`, text)

@@ -1,37 +1,22 @@
 package estimate
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/history"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/demand"
 	"slurmflex/flex/view"
+	"slurmflex/test/bench/site"
 	"slurmflex/test/scenetest"
 )
 
-// record writes a history with that many waits for two nodes, of one minute, two minutes and so on.
-func record(t *testing.T, dir string, waits int) {
-	t.Helper()
-	var entries []history.Entry
-	for i := range waits {
-		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
-		entries = append(entries, history.Entry{
-			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3",
-			Count: 2, From: from, To: from + history.Time(60*(i+1)), End: history.Granted,
-		})
-	}
-	require.NoError(t, history.Append(dir, "alpha", false, entries))
-}
-
 func TestShownWaitHasAnEstimate(t *testing.T) {
 	dir := t.TempDir()
-	record(t, dir, 39)
+	require.NoError(t, site.Waited(dir, 39))
 	now := time.Now().UTC()
 	queued := view.Row{NodeSet: "a3", Count: 2, State: view.Queued, Since: now.Add(-time.Hour), RequestedAt: now.Add(-5 * time.Minute)}
 	older, waiting, shared := queued, queued, queued
@@ -68,7 +53,7 @@ func TestHistoryIsRereadAfterAMinute(t *testing.T) {
 	f.read(now)
 	estimated := func(after time.Duration) bool { return estimates(f, now, after) }
 	assert.False(t, estimated(0))
-	record(t, dir, 39)
+	require.NoError(t, site.Waited(dir, 39))
 	assert.False(t, estimated(30*time.Second))
 	assert.Equal(t, now, f.asked, "a minute is not over")
 	require.Eventually(t, func() bool { return estimated(61 * time.Second) }, time.Minute, time.Millisecond)
@@ -89,7 +74,7 @@ func TestLongHistoryIsReadLessOften(t *testing.T) {
 // No one may have asked for a view in days.
 func TestPassesKeepTheHistoryUpToDate(t *testing.T) {
 	dir := t.TempDir()
-	record(t, dir, 39)
+	require.NoError(t, site.Waited(dir, 39))
 	w := scenetest.New(scenetest.Cluster("", scenetest.FlexSet("a3", "us-central1-a", "node_count_dynamic_max: 1", "")))
 	w.Snap.Now = time.Now()
 	f := &Shown{Dir: dir, Cluster: w.Config.Cluster}

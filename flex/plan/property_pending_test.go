@@ -21,6 +21,7 @@ import (
 // It compares each with a world where the same jobs wait pending behind doors over the same nodes.
 // The plans must do the same in Compute.
 func TestPendingJobIsPlannedForLikeOneWithNodes(t *testing.T) {
+	t.Parallel()
 	twins := 0
 	for range 20 { // 100 worlds each; -rapid.checks=500 draws 10,000
 		rapid.Check(t, func(t *rapid.T) {

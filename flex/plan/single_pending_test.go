@@ -18,6 +18,7 @@ import (
 
 // The doors of 5,000 jobs take 25 passes. The requests of the first must leave places to the last.
 func TestFiveThousandPendingJobsNeedAtMost100Requests(t *testing.T) {
+	t.Parallel()
 	const jobs = 5000
 	cfg, err := site.Config(jobs)
 	require.NoError(t, err)

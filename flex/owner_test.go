@@ -245,6 +245,16 @@ func TestSentSignalCountsAsSuccess(t *testing.T) {
 	})
 }
 
+// Slurm may give the nodes of a cancelled job to another, which power_down_force would end.
+func TestNodesOfACancelledJobAreClosedBeforeItIsCancelled(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.waiting(1, "train", "alpha-a3-0")
+		w.slurm.updates = nil
+		require.NoError(w, w.hands().Do(w.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: 1}, Nodes: names("alpha-a3-0"), Reason: "why", Then: action.Cancel}))
+		assert.Equal(w, []string{"alpha-a3-0 power_down_asap slurmflex: why", "alpha-a3-0 power_down_force slurmflex: why"}, w.slurm.updates)
+	})
+}
+
 // G7: job 1 or its node has changed since the plan was made.
 func TestReturnThatComesTooLateChangesNothing(t *testing.T) {
 	type test struct {

@@ -112,11 +112,16 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 			h.notifyTerminal(ctx, rec, text)
 		}
 	}
-	// A job that is held first changes from CONFIGURING to held, and cannot start in between.
-	switch a.Then {
-	case action.Hold:
+	// A job that is held first changes from CONFIGURING to held, and cannot start in between. A cancelled job
+	// frees its nodes, and another job that got them would end with power_down_force: asap keeps it off them.
+	reason := memo.ReasonPrefix + a.Reason
+	switch {
+	case a.Then == action.Hold:
 		err = h.Slurm.HoldJob(ctx, a.Job)
-	case action.Cancel:
+	case a.Then == action.Cancel && a.Door == "":
+		err = h.Slurm.UpdateNodes(ctx, a.Nodes, slurm.NodeChange{State: "power_down_asap", Reason: reason})
+	}
+	if err == nil && a.Then == action.Cancel {
 		err = h.Slurm.CancelJob(ctx, a.Job)
 	}
 	if err != nil {
@@ -127,7 +132,7 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 		byExtra[a.Extra[n]] = append(byExtra[a.Extra[n]], n)
 	}
 	for _, extra := range slices.Sorted(maps.Keys(byExtra)) {
-		change := slurm.NodeChange{State: "power_down_force", Reason: memo.ReasonPrefix + a.Reason}
+		change := slurm.NodeChange{State: "power_down_force", Reason: reason}
 		if a.Door != "" { // deleting the door also deletes the machines
 			change = slurm.NodeChange{}
 		}

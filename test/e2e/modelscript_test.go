@@ -73,6 +73,12 @@ func TestModelNodesOfAJob(t *testing.T) {
 	w.start(3)
 	w.update("alpha-a3-5", "resume", "power_up", "drain an admin's")
 	w.cancel(3)
+	w.submit(hour("train", "alpha-a3-6"))
+	w.update("alpha-a3-6", "power_down_asap no capacity")
+	w.submit(hour("train", "alpha-a3-6")) // it waits
+	w.cancel(4)
+	w.update("alpha-a3-6", "power_down_force no capacity")
+	w.cancel(5)
 }
 
 func TestModelNonRequeueableJobs(t *testing.T) {

@@ -78,6 +78,11 @@ func (c *Cluster) transition(word string) func(n *node, now time.Time) bool {
 		return c.powerUp
 	case "power_down":
 		return c.powerDown
+	case "power_down_asap":
+		return func(n *node, now time.Time) bool {
+			n.set(slurm.Drain)
+			return c.powerDown(n, now)
+		}
 	case "power_down_force":
 		return c.powerDownNow
 	case "resume":

@@ -248,9 +248,14 @@ func TestSentSignalCountsAsSuccess(t *testing.T) {
 // Slurm may give the nodes of a cancelled job to another, which power_down_force would end.
 func TestNodesOfACancelledJobAreClosedBeforeItIsCancelled(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.waiting(1, "train", "alpha-a3-0")
+		w.waiting(1, "shared", "alpha-a3-0")
+		w.slurm.submit(2, "shared", "alpha-a3-0")
 		w.slurm.updates = nil
-		require.NoError(w, w.hands().Do(w.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: 1}, Nodes: names("alpha-a3-0"), Reason: "why", Then: action.Cancel}))
+		cancel := func(job uint32, nodes ...string) error {
+			return w.hands().Do(w.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: job}, Nodes: nodes, Reason: "why", Then: action.Cancel})
+		}
+		require.NoError(w, cancel(2), "job 1 keeps the node")
+		require.NoError(w, cancel(1, "alpha-a3-0"))
 		assert.Equal(w, []string{"alpha-a3-0 power_down_asap slurmflex: why", "alpha-a3-0 power_down_force slurmflex: why"}, w.slurm.updates)
 	})
 }

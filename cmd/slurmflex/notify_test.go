@@ -21,7 +21,7 @@ type manager struct {
 	testing.TB
 }
 
-func newManager(t *testing.T, socket string) manager {
+func newManager(t testing.TB, socket string) manager {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	require.NoError(t, err)
@@ -58,19 +58,19 @@ func (m manager) hearsNothing() {
 	require.ErrorIs(m, err, os.ErrDeadlineExceeded, "%d bytes", n)
 }
 
-// service prepares the daemon as systemd starts it: Type=notify, with a watchdog.
-func (w *world) service(socket string) *process {
+// service starts the daemon as systemd does: Type=notify, with a watchdog.
+func (w *world) service() (*process, manager) {
 	w.Helper()
+	m := newManager(w, w.path("notify"))
 	d := w.flex("daemon")
-	d.Env = append(d.Env, "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=1500000000")
-	return d
+	d.Env = append(d.Env, "NOTIFY_SOCKET="+w.path("notify"), "WATCHDOG_USEC=1500000000")
+	require.NoError(w, d.Start())
+	return d, m
 }
 
 func TestDaemonNotifiesSystemd(t *testing.T) {
 	w := left(t)
-	m := newManager(t, w.path("notify"))
-	d := w.service(w.path("notify"))
-	require.NoError(t, d.Start())
+	d, m := w.service()
 	assert.Equal(t, map[string]string{
 		"READY": "1", "STATUS": "ready; first pass running",
 		"WATCHDOG_USEC": "4800000000", // an interval of 1 h, and 20 min for the pass
@@ -98,9 +98,7 @@ func (w *world) locked(name string) bool {
 
 func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 	w := newWorld(t)
-	m := newManager(t, w.path("notify"))
-	d := w.service(w.path("notify"))
-	require.NoError(t, d.Start())
+	d, m := w.service()
 	require.Equal(t, "1", m.hears()["READY"])
 	require.Equal(t, "1", m.hears()["WATCHDOG"])
 
@@ -121,9 +119,7 @@ func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 func TestSystemdIsNotifiedWhyPassesFail(t *testing.T) {
 	w := newWorld(t)
 	w.withoutSlurm()
-	m := newManager(t, w.path("notify"))
-	d := w.service(w.path("notify"))
-	require.NoError(t, d.Start())
+	d, m := w.service()
 	require.Equal(t, "1", m.hears()["READY"], "it serves hooks")
 	assert.Equal(t, map[string]string{
 		"WATCHDOG": "1", "STATUS": "cannot reconcile: read slurm.conf: scontrol show config: Unable to contact slurm controller",

@@ -118,7 +118,7 @@ func (h Hands) returnNodes(ctx context.Context, a action.ReturnNodes) error {
 	switch {
 	case a.Then == action.Hold:
 		err = h.Slurm.HoldJob(ctx, a.Job)
-	case a.Then == action.Cancel && a.Door == "":
+	case a.Then == action.Cancel && a.Door == "" && len(a.Nodes) > 0:
 		err = h.Slurm.UpdateNodes(ctx, a.Nodes, slurm.NodeChange{State: "power_down_asap", Reason: reason})
 	}
 	if err == nil && a.Then == action.Cancel {

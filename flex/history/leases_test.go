@@ -47,12 +47,9 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	w.gone()
 	e := w.ended()
 	assert.Equal(t, []News{{What: LeaseEnded, Entry: e}}, w.newsOf(LeaseEnded), "once")
-	assert.Equal(t, Entry{
-		Version: 1, Kind: Lease, ID: "us-central1-a/alpha-a3-1@1795262400", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us,
-		Zone: "us-central1-a", Node: node, Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: minutes(75),
-		Who: Who{Job: 812, User: "ada", Partition: "train"}, FlexStart: true, Booting: 240,
-		Uses: []Use{{Who: Who{Job: 812, User: "ada", Partition: "train"}, From: minutes(4), To: minutes(65)}},
-	}, e)
+	want, who := used("us-central1-a/alpha-a3-1@1795262400"), Who{Job: 812, User: "ada", Partition: "train"}
+	want.Who, want.Booting, want.To, want.Uses = who, 240, minutes(75), []Use{{Who: who, From: minutes(4), To: minutes(65)}}
+	assert.Equal(t, want, e)
 }
 
 // bootingBehindADoor returns a world with a machine that was created at noon for job 812, which

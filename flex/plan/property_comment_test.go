@@ -13,7 +13,6 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/action"
 	"slurmflex/flex/plan/memo"
-	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -109,8 +108,7 @@ func tellsLoss(told string) bool {
 
 // Jobs in random worlds rarely outlast their lease, so this test draws such jobs more often.
 func TestEndingJobsReadWhyFirst(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
+	holds(t, commentsFirst, func(t *rapid.T, w *world) {
 		for id := range w.jobs {
 			j := w.jobs[id]
 			j.State, j.Limit = slurm.JobRunning, slurm.Limit{Kind: slurm.Unlimited}
@@ -124,12 +122,6 @@ func TestEndingJobsReadWhyFirst(t *testing.T) {
 		for _, set := range w.flexSets() {
 			set.Flex.OnLeaseEnd = "requeue"
 			set.Flex.LeaseEndWarning = pick(t, "warning", 0, 10*time.Minute)
-		}
-		snap := w.snapshot()
-		p := plan.Compute(scene.Of(w.cfg, snap))
-		sight := sightOf(w.cfg, snap)
-		if wrong := commentsFirst(sight, p); len(wrong) > 0 {
-			t.Fatalf("%s\nin this world: %+v", strings.Join(wrong, "\n"), w.snapshot())
 		}
 	})
 }

@@ -16,11 +16,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// holds checks a rule in all worlds.
-func holds(t *testing.T, r rule) {
+// holds checks a rule in all worlds, after the given changes.
+func holds(t *testing.T, r rule, changes ...func(*rapid.T, *world)) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
+		for _, change := range changes {
+			change(t, w)
+		}
 		snap := w.snapshot()
 		p := plan.Compute(scene.Of(w.cfg, snap))
 		if wrong := r(sightOf(w.cfg, snap), p); len(wrong) > 0 {

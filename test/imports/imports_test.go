@@ -4,6 +4,7 @@
 package imports
 
 import (
+	"fmt"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -107,11 +108,17 @@ func TestPlannerIsPure(t *testing.T) {
 		}
 	}
 	clock := regexp.MustCompile(`time\.(Now|Since|Until|After|Sleep|NewTimer|NewTicker)\b`)
-	for _, file := range lines(t, "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`,
-		"slurmflex/flex/plan/...", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config") {
-		source := must.Text(file)
-		for n, line := range strings.Split(source, "\n") {
-			assert.NotRegexp(t, clock, line, "%s:%d reads the clock", file, n+1)
+	eachLine(t, func(place, line string) { assert.NotRegexp(t, clock, line, "%s reads the clock", place) },
+		"slurmflex/flex/plan/...", "slurmflex/flex/takedown", "slurmflex/flex/view", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config")
+}
+
+// eachLine visits the lines of packages without their tests.
+func eachLine(t *testing.T, visit func(place, line string), packages ...string) {
+	t.Helper()
+	format := `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`
+	for _, file := range lines(t, append([]string{"list", "-f", format}, packages...)...) {
+		for n, line := range strings.Split(must.Text(file), "\n") {
+			visit(fmt.Sprintf("%s:%d", file, n+1), line)
 		}
 	}
 }
@@ -134,13 +141,9 @@ func lines(t *testing.T, args ...string) []string {
 func TestOnlyMemoReadsOurSentences(t *testing.T) {
 	sentence := regexp.MustCompile(`(strings\.(Has|Contains|Cut|Trim|Index)|regexp\.)\w*\(.*(memo\.|\.Told|AdminComment|Obstacle|\bproblem\b|\.Message\b)`)
 	trimmed := regexp.MustCompile(`strings\.TrimSuffix\([^,]+, "\."\)`) // removes a final full stop
-	for _, file := range lines(t, "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`, "slurmflex/flex/...", "slurmflex/cmd/...") {
-		if strings.Contains(file, "/flex/plan/memo/") {
-			continue
+	eachLine(t, func(place, line string) {
+		if !strings.Contains(place, "/flex/plan/memo/") {
+			assert.NotRegexp(t, sentence, trimmed.ReplaceAllString(line, ""), "%s reads a sentence", place)
 		}
-		source := must.Text(file)
-		for n, line := range strings.Split(source, "\n") {
-			assert.NotRegexp(t, sentence, trimmed.ReplaceAllString(line, ""), "%s:%d reads a sentence", file, n+1)
-		}
-	}
+	}, "slurmflex/flex/...", "slurmflex/cmd/...")
 }

@@ -46,7 +46,7 @@ func TestFailedGroupStopsNoOther(t *testing.T) {
 func TestRejectedNodeUpdateStopsNoOther(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		require.NoError(w, w.slurm.Cluster.UpdateNodes(w.Context(), []string{"alpha-one-0"}, slurm.NodeChange{State: "power_down_force"}))
+		require.NoError(w, w.slurm.Cluster.UpdateNodes(w.Context(), names("alpha-one-0"), slurm.NodeChange{State: "power_down_force"}))
 		time.Sleep(2 * time.Second)
 		w.slurm.Freeze("alpha-one-0", true)
 		// The partition is exclusive: the job's nodes will be powered down after the job.
@@ -93,7 +93,7 @@ func TestPlannedActionsAreExecuted(t *testing.T) {
 				action.DeleteGroup{Of: action.Of{Group: mig.GroupID{Region: us, Name: "alpha-none"}}},
 				action.CreatePolicy{Of: made, Spec: mig.PolicySpec{Name: made.Group.Name, Region: us}},
 				action.CreateGroup{Of: made, Spec: mig.GroupSpec{Name: made.Group.Name, Region: us}},
-				action.CreateRequest{Of: made, Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-1"}}},
+				action.CreateRequest{Of: made, Spec: mig.RequestSpec{Name: "a1", Instances: names("alpha-a3-1")}},
 				action.DeleteRequest{Of: there, Request: "a1"},
 				action.CancelRequest{Of: there, Request: "a1"},
 				action.DeleteGroup{Of: there},

@@ -86,7 +86,6 @@ func (f *faces) saw(s *scene.Scene, p plan.Plan) {
 
 // U1
 func TestFailingCallReadsTheSameEverywhere(t *testing.T) {
-	t.Parallel()
 	const (
 		rate        = `refused for now \(rate limit\)`
 		unavailable = `failing for now \(Compute is unavailable\)`

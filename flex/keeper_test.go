@@ -28,7 +28,7 @@ func TestKeeperKnowsTheRowOfAnArrayWithSingleTasks(t *testing.T) {
 	row := func(task, reservation string) slurm.Job {
 		return slurm.Job{
 			ID: 7, ArrayID: 7, ArrayTask: task, State: slurm.JobPending, Priority: 1, Partition: "train", Reason: "Priority", Reservation: reservation,
-			Planned: []string{"alpha-a3-3"},
+			Planned: names("alpha-a3-3"),
 		}
 	}
 	w := scenetest.New(scenetest.Cluster("partitions:\n  train: {enable_job_exclusive: true, partition_nodeset: [a3]}\nslurmflex: {waiting: pending}",

@@ -40,7 +40,6 @@ func TestGroupThatDisappearsFromAListIsDeleted(t *testing.T) {
 }
 
 func TestListedInstancesWithoutCapacityChangeNothing(t *testing.T) {
-	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.soldOut()
 		w.served(1, "train", "alpha-a3-[0-1]")
@@ -77,7 +76,7 @@ func TestAdminsBlockOutlastsTheDaemonUntilUnblock(t *testing.T) {
 		assert.Contains(w, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
 
 		foreign := "rack 7"
-		require.NoError(w, w.slurm.UpdateNodes(w.Context(), []string{"alpha-a3-7"}, slurm.NodeChange{Extra: &foreign}))
+		require.NoError(w, w.slurm.UpdateNodes(w.Context(), names("alpha-a3-7"), slurm.NodeChange{Extra: &foreign}))
 		blocked, err := Block(w.Context(), w.slurm, w.Config, "a3", memo.Block{At: time.Now(), Cancels: true, Why: "driver update"})
 		require.NoError(w, err)
 		assert.Equal(w, names("alpha-a3-[0-6]"), blocked)

@@ -27,7 +27,7 @@ func TestRestartFindsLostMachineByItsRequest(t *testing.T) {
 		w.begin()
 		w.mustPass()
 		w.mustPass()
-		assert.Equal(w, []string{"alpha-a3-1"}, w.downs())
+		assert.Equal(w, names("alpha-a3-1"), w.downs())
 	})
 }
 

@@ -85,6 +85,6 @@ func TestMovedNodesetIsLeftAloneWhileItsOldRegionIsUnread(t *testing.T) {
 		w.mustPass()
 		assert.Empty(w, w.downs(), "one list may be wrong")
 		w.mustPass()
-		assert.Equal(w, []string{"alpha-a3-1"}, w.downs())
+		assert.Equal(w, names("alpha-a3-1"), w.downs())
 	})
 }

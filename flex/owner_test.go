@@ -206,7 +206,7 @@ func TestFailedCommentPreventsTheAction(t *testing.T) {
 	eachInWorld(t, map[string][]action.Action{
 		"urgent":  {told, action.RequeueJob{OfJob: job, Urgent: true}},
 		"requeue": {told, action.RequeueJob{OfJob: job, Why: "why"}},
-		"return":  {action.ReturnNodes{OfJob: job, Nodes: []string{"alpha-a3-0"}, Reason: "why", Then: action.Hold}},
+		"return":  {action.ReturnNodes{OfJob: job, Nodes: names("alpha-a3-0"), Reason: "why", Then: action.Hold}},
 	}, func(w *world, actions []action.Action) {
 		w.oneJob()
 		if len(actions) > 1 {
@@ -254,7 +254,7 @@ func TestNodesOfACancelledJobAreClosedBeforeItIsCancelled(t *testing.T) {
 		cancel := func(job uint32, nodes ...string) error {
 			return w.hands().Do(w.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: job}, Nodes: nodes, Reason: "why", Then: action.Cancel})
 		}
-		require.NoError(w, cancel(2), "job 1 keeps the node")
+		require.NoError(w, cancel(2)) // job 1 keeps the node
 		require.NoError(w, cancel(1, "alpha-a3-0"))
 		assert.Equal(w, []string{"alpha-a3-0 power_down_asap slurmflex: why", "alpha-a3-0 power_down_force slurmflex: why"}, w.slurm.updates)
 	})
@@ -278,7 +278,7 @@ func TestReturnThatComesTooLateChangesNothing(t *testing.T) {
 		test.change(w)
 		jobs, comment := w.slurm.queue(), w.slurm.comment(1)
 		w.slurm.updates = nil
-		err := w.hands().Do(w.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: 1}, Nodes: []string{"alpha-a3-0"}, Then: action.Hold})
+		err := w.hands().Do(w.Context(), action.ReturnNodes{OfJob: action.OfJob{Job: 1}, Nodes: names("alpha-a3-0"), Then: action.Hold})
 		require.EqualError(w, err, test.says)
 		assert.Empty(w, w.slurm.held())
 		assert.Empty(w, w.slurm.updates)

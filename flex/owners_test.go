@@ -17,7 +17,6 @@ type limits struct {
 
 // The user guide lets owners change these limits while their jobs wait.
 func TestChangedLimitOfAWaitCounts(t *testing.T) {
-	t.Parallel()
 	wait := slurm.JobRecord{Batch: true, Requeue: true, Comment: "slurmflex:wait=2h,cancel"}
 	longer, none := wait, wait
 	longer.Comment, none.Comment = "slurmflex:wait=1d,cancel", ""

@@ -147,14 +147,14 @@ func TestTurnStartsActionsNowAndThenWhileAnotherWaits(t *testing.T) {
 // Their owners would otherwise read that the request is being created.
 func TestNodesOfAPassWithoutRequestsHaveTheReason(t *testing.T) {
 	asks := plan.Plan{
-		Actions: []action.Action{action.CreateRequest{Spec: mig.RequestSpec{Instances: []string{"alpha-a3-0"}}}, action.SignalJob{}},
-		Waits:   []demand.Wait{{Nodes: []string{"alpha-a3-0"}, Stage: demand.Requesting}, {Nodes: []string{"alpha-a3-1"}, Stage: demand.Requesting}},
+		Actions: []action.Action{action.CreateRequest{Spec: mig.RequestSpec{Instances: names("alpha-a3-0")}}, action.SignalJob{}},
+		Waits:   []demand.Wait{{Nodes: names("alpha-a3-0"), Stage: demand.Requesting}, {Nodes: names("alpha-a3-1"), Stage: demand.Requesting}},
 	}
 	p := onlyInSlurm(asks)
 	assert.Equal(t, []action.Action{action.SignalJob{}}, p.Actions)
 	assert.Equal(t, []demand.Wait{
-		{Nodes: []string{"alpha-a3-0"}, Stage: demand.Waiting, Obstacle: "another slurmflex process acts first"},
-		{Nodes: []string{"alpha-a3-1"}, Stage: demand.Requesting},
+		{Nodes: names("alpha-a3-0"), Stage: demand.Waiting, Obstacle: "another slurmflex process acts first"},
+		{Nodes: names("alpha-a3-1"), Stage: demand.Requesting},
 	}, p.Waits)
 	assert.Equal(t, demand.Requesting, asks.Waits[0].Stage)
 }

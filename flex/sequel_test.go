@@ -100,7 +100,6 @@ func eachRejection(t *testing.T, run func(w *world, r rejection, f fakegce.Fault
 
 // J5: a single 401 held a job until an admin came.
 func TestOneRejectionHoldsAJobOnlyIfItLasts(t *testing.T) {
-	t.Parallel()
 	eachRejection(t, func(w *world, r rejection, f fakegce.Fault) {
 		f.Times = 1
 		w.fault(f)

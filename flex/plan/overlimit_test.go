@@ -128,6 +128,6 @@ func TestUnreadHistoryIsAProblem(t *testing.T) {
 		"the limits on GPU hours and cost hold back no job until this is fixed: disk",
 	}, p.Problems.Texts())
 	assert.Empty(t, p.Limits)
-	p = alphaPlan(func(s *setting) { s.Spent.Err = errors.New("disk") })
-	assert.Equal(t, []string{"cost, estimate and why lack what happens until this is fixed: disk"}, p.Problems.Texts())
+	assert.Equal(t, []string{"cost, estimate and why lack what happens until this is fixed: disk"},
+		alphaPlan(func(s *setting) { s.Spent.Err = errors.New("disk") }).Problems.Texts())
 }

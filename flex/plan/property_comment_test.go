@@ -109,8 +109,7 @@ func tellsLoss(told string) bool {
 // Jobs in random worlds rarely outlast their lease, so this test draws such jobs more often.
 func TestEndingJobsReadWhyFirst(t *testing.T) {
 	holds(t, commentsFirst, func(t *rapid.T, w *world) {
-		for id := range w.jobs {
-			j := w.jobs[id]
+		for id, j := range w.jobs {
 			j.State, j.Limit = slurm.JobRunning, slurm.Limit{Kind: slurm.Unlimited}
 			w.jobs[id] = j
 		}

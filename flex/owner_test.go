@@ -245,7 +245,7 @@ func TestSentSignalCountsAsSuccess(t *testing.T) {
 	})
 }
 
-// Slurm may give the nodes of a cancelled job to another, which power_down_force would end.
+// Slurm may start another job on the nodes of a cancelled one, and power_down_force would end it.
 func TestNodesOfACancelledJobAreClosedBeforeItIsCancelled(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.waiting(1, "shared", "alpha-a3-0")
